@@ -1,0 +1,87 @@
+"""Reads catalogue entries from their folders, each only when it is asked for."""
+
+from __future__ import annotations
+
+import functools
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib import resources
+from importlib.resources.abc import Traversable
+from typing import Any, Literal, TypeAlias
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+Family: TypeAlias = Literal["causes", "symptoms"]
+LANGUAGES = ("en", "zh")
+_FENCE = "+++"
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """What ``entry.toml`` says of a symptom or cause."""
+
+    name: str
+    family: Family
+    facts: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """One language of an entry: its sentences by key, and its page in Markdown."""
+
+    sentences: Mapping[str, str]
+    page: str
+
+
+def _folder(name: str) -> tuple[Family, Traversable] | None:
+    families: tuple[Family, ...] = ("causes", "symptoms")
+    for family in families:
+        folder = resources.files("gradwhy.catalog").joinpath("entries", family, name)
+        if folder.joinpath("entry.toml").is_file():
+            return family, folder
+    return None
+
+
+def names(family: Family) -> list[str]:
+    """The names of all entries of a family, sorted."""
+    folder = resources.files("gradwhy.catalog").joinpath("entries", family)
+    return sorted(item.name for item in folder.iterdir() if item.joinpath("entry.toml").is_file())
+
+
+@functools.lru_cache(maxsize=None)
+def entry(name: str) -> Entry | None:
+    """The entry of that name, or None."""
+    found = _folder(name)
+    if found is None:
+        return None
+    family, folder = found
+    return Entry(name, family, tomllib.loads(folder.joinpath("entry.toml").read_text("utf-8")))
+
+
+@functools.lru_cache(maxsize=None)
+def text(name: str, language: str) -> Text | None:
+    """The sentences and the page of an entry in a language, or None where it has none."""
+    found = _folder(name)
+    file = found[1].joinpath(f"{language}.md") if found else None
+    if file is None or not file.is_file():
+        return None
+    head, body = _split(file.read_text("utf-8"))
+    return Text({key: str(value) for key, value in tomllib.loads(head).items()}, body)
+
+
+def _split(content: str) -> tuple[str, str]:
+    if not content.startswith(_FENCE):
+        return "", content
+    head, _, body = content[len(_FENCE) :].partition(f"\n{_FENCE}")
+    return head, body.lstrip("\n")
+
+
+@functools.lru_cache(maxsize=None)
+def words(language: str) -> Mapping[str, str]:
+    """The words of the interface in a language."""
+    file = resources.files("gradwhy.catalog").joinpath("words", f"{language}.toml")
+    return tomllib.loads(file.read_text("utf-8")) if file.is_file() else {}

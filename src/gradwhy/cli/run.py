@@ -1,0 +1,107 @@
+"""``gradwhy run``: run a program as Python does, and say why its gradient is gone if it ends that way."""
+
+from __future__ import annotations
+
+import functools
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+
+from gradwhy.catalog import render
+from gradwhy.findings import Message, Report
+from gradwhy.report import formats
+from gradwhy.runtime import launch, session
+
+
+@click.command(
+    "run",
+    context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False},
+    short_help="Run a script; on an autograd failure, name the line and the reason.",
+)
+@click.option("-m", "module", metavar="MODULE", is_flag=True, help="Run a module by name, as python -m does.")
+@click.option("--format", "format_name", type=click.Choice(formats.names()), default="terminal")
+@click.option("--output", metavar="FILE", type=click.Path(path_type=Path), help="Write the report to FILE instead of standard error.")
+@click.option("--lang", type=click.Choice(["en", "zh"]), help="Language of the report; default from the locale.")
+@click.option("--trace", type=click.Choice(["auto", "always", "never"]), default="auto", show_default=True,
+              help="Record each step, only what is new, or nothing.")  # fmt: skip
+@click.argument("script")
+@click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
+def command(
+    module: bool, format_name: str, output: Path | None, lang: str | None, trace: Any, script: str, arguments: tuple[str, ...]
+) -> Callable[[], None] | int:
+    """Run SCRIPT with ARGUMENTS exactly as `python SCRIPT ARGUMENTS` would: same output, same traceback, same exit code.
+
+    If it ends in an autograd failure, the report names the line that caused it, the path from there, and a fix.
+    """
+    language = render.language_of(lang)
+    program = launch.Program(script, arguments, module)
+    target = output.absolute() if output is not None else None
+    try:
+        outcome = session.run(program, trace)
+    except launch.CannotRun as error:
+        click.echo(f"gradwhy: {error}", err=True)
+        return 2
+    except session.TorchMissing:
+        click.echo(f"gradwhy: {render.sentence(Message('words.torch-missing', {'python': sys.executable}), language)}", err=True)
+        return 2
+    try:
+        _deliver(outcome, format_name, target, language)
+    except Exception as fault:
+        _say(f"gradwhy: {type(fault).__name__}: {fault}")
+    return functools.partial(launch.end_like, outcome.error)
+
+
+def _deliver(outcome: session.Outcome, format_name: str, target: Path | None, language: str) -> None:
+    if target is not None:
+        try:
+            _write(target, _text(outcome.report, format_name, language, None))
+            return
+        except OSError as error:
+            reason = error.strerror or str(error)
+            _say(f"gradwhy: {render.sentence(Message('words.cannot-write', {'file': str(target), 'reason': reason}), language)}")
+    text = _text(outcome.report, format_name, language, sys.stderr)
+    if text:
+        _say(text)
+    elif format_name == "terminal" and isinstance(outcome.error, Exception):
+        _say(f"gradwhy: {render.sentence(Message('words.not-mine', dict(outcome.report.examined)), language)}")
+
+
+def _text(report: Report, format_name: str, language: str, stream: Any) -> str:
+    terminal = stream is not None and stream.isatty()
+    colour = terminal and "NO_COLOR" not in os.environ and os.environ.get("TERM") != "dumb"
+    width = shutil.get_terminal_size((100, 24)).columns
+    return formats.load(format_name).write(report, formats.Look(language, width, colour))
+
+
+def _say(text: str) -> None:
+    """To standard error, whatever its encoding; a closed one is no reason to fail."""
+    stream = sys.stderr
+    if stream is None:
+        return
+    encoding = getattr(stream, "encoding", None) or "utf-8"
+    safe = text.rstrip("\n").encode(encoding, "backslashreplace").decode(encoding)
+    try:
+        print(safe, file=stream, flush=True)
+    except (OSError, ValueError):
+        return
+
+
+def _write(target: Path, text: str) -> None:
+    """Whole or not at all: a reader never sees half a report."""
+    handle, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
+            file.write(text)
+        mask = os.umask(0)
+        os.umask(mask)
+        os.chmod(name, 0o666 & ~mask)
+        os.replace(name, target)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise

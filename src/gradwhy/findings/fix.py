@@ -1,0 +1,56 @@
+"""A change to the program that is offered with a finding."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from gradwhy.findings.message import Message
+
+Applicability: TypeAlias = Literal["safe", "unsafe", "display"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Edit:
+    """Replace the text from (line, column) up to (end_line, end_column) of ``file`` by ``new_text``.
+
+    Lines and columns count from 1, columns in code points, the end is exclusive.
+    """
+
+    file: str
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+    new_text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verification:
+    """What one more run with the edits showed, up to the program's first complete step.
+
+    ``trained`` of ``trainable`` parameters received a gradient; ``changed`` of them were changed by ``step()``.
+    ``failure`` is the text of the exception that ended the trial instead, if one did.
+    """
+
+    trained: int
+    trainable: int
+    changed: int
+    failure: str | None = None
+
+    @property
+    def passed(self) -> bool:
+        return self.failure is None and self.trained > 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fix:
+    """``safe`` keeps the meaning but for the fault, ``unsafe`` changes what is computed, ``display`` is advice.
+
+    ``verification`` is None until the edits were tried.
+    """
+
+    title: Message
+    applicability: Applicability
+    edits: tuple[Edit, ...] = ()
+    verification: Verification | None = None

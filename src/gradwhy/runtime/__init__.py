@@ -1,0 +1,1 @@
+"""The engine that watches a program run."""

@@ -1,0 +1,74 @@
+"""A candidate for why a loss has no path, before it is told as a finding."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass, field
+from typing import Any
+
+from gradwhy.findings import Evidence, Location, Message
+from gradwhy.runtime.ancestry import Reached, behind
+from gradwhy.runtime.failure import LiveFrame
+from gradwhy.runtime.probes import Situation
+from gradwhy.runtime.recorder import Record
+from gradwhy.runtime.sites import Site
+
+
+@dataclass(frozen=True, slots=True)
+class Loss:
+    """The tensor that was differentiated: its record, what lies behind it, and the user's name for it."""
+
+    tensor: Any
+    name: str
+    surface: LiveFrame
+    record: Record | None
+    reached: tuple[Reached, ...]
+    trained: frozenset[int]
+    """ids of the parameters that optimizers hold."""
+
+    @classmethod
+    def of(cls, tensor: Any, index: int, surface: LiveFrame, situation: Situation) -> Loss:
+        recorder = situation.watch.recorder
+        record = recorder.record_of(tensor)
+        name = _name_at(surface.site, index) or situation.names.variable(tensor)
+        reached = tuple(behind(record)) if record is not None else ()
+        trained = (id(p) for made in situation.watch.journal.optimizers for p in made.parameters())
+        return cls(tensor, name or "the loss", surface, record, reached, frozenset(trained))
+
+
+def _name_at(site: Site, index: int) -> str:
+    """What the failing line calls the tensor: ``loss`` in ``loss.backward()``, the first argument of ``grad(...)``."""
+    node, source = site.node(), site.source
+    if not isinstance(node, ast.Call) or source is None:
+        return ""
+    if isinstance(node.func, ast.Attribute) and node.func.attr == "backward":
+        base = node.func.value
+        if not node.args and not (isinstance(base, ast.Attribute) and base.attr == "autograd"):
+            return source.segment(base)
+    first = node.args[0] if node.args else next((k.value for k in node.keywords if k.arg in ("outputs", "tensors")), None)
+    if isinstance(first, (ast.Tuple, ast.List)):
+        first = first.elts[index] if index < len(first.elts) else None
+    return source.segment(first) if first is not None else ""
+
+
+@dataclass(slots=True)
+class Explanation:
+    """``trains``: undoing it would give a gradient to what an optimizer holds. ``weight``: how far-fetched it is."""
+
+    cause: str
+    at: Location
+    subject: str
+    certain: bool
+    trains: bool
+    distance: int
+    weight: int = 0
+    cut: Reached | None = None
+    site: Site | None = None
+    opened: Location | None = None
+    library: Location | None = None
+    steps: tuple[tuple[Location, Message], ...] = ()
+    """Stations before the cut, such as the lines that froze."""
+    evidence: tuple[Evidence, ...] = ()
+    because: str = ""
+    count: int = 1
+    facts: dict[str, Any] = field(default_factory=dict)

@@ -1,0 +1,76 @@
+"""What an exception left behind: its text, the frames that are still live, and the tensors that were asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from types import FrameType, TracebackType
+from typing import Any
+
+from gradwhy.runtime import unwind
+from gradwhy.runtime.sites import Site, is_user_file
+
+
+@dataclass(frozen=True, slots=True)
+class LiveFrame:
+    """A frame of the traceback, at the instruction where the exception passed."""
+
+    frame: FrameType
+    site: Site
+
+    @property
+    def is_users(self) -> bool:
+        return is_user_file(self.site.file)
+
+
+@dataclass(slots=True)
+class Failure:
+    """An exception with its frames from the outside in. Read it while the exception is alive, then let it go."""
+
+    error: BaseException
+    frames: list[LiveFrame] = field(default_factory=list)
+
+    @property
+    def text(self) -> str:
+        return str(self.error)
+
+    @property
+    def user_frames(self) -> list[LiveFrame]:
+        return [live for live in self.frames if live.is_users]
+
+    @property
+    def surface(self) -> LiveFrame | None:
+        """The innermost frame of the user's own program."""
+        users = self.user_frames
+        return users[-1] if users else None
+
+    def differentiated(self) -> Sequence[Any] | None:
+        """The tensors that ``backward`` or ``grad`` was called on, from torch's own frames.
+
+        (torch/autograd/__init__.py and graph.py: ``t_outputs``, ``tensors``, ``outputs``.)
+        """
+        for live in reversed(self.frames):
+            if "/autograd/" not in live.site.file.replace("\\", "/"):
+                continue
+            values = live.frame.f_locals
+            for name in ("t_outputs", "tensors", "outputs"):
+                if isinstance(values.get(name), (tuple, list)):
+                    return list(values[name])
+        return None
+
+
+def failures(error: BaseException) -> Iterator[Failure]:
+    """An exception and those that it was raised from, each once, the outermost first."""
+    seen: set[int] = set()
+    current: BaseException | None = error
+    while current is not None and id(current) not in seen:
+        seen.add(id(current))
+        yield Failure(current, list(_frames(unwind.cleaned(current.__traceback__))))
+        current = current.__cause__ or (None if current.__suppress_context__ else current.__context__)
+
+
+def _frames(traceback: TracebackType | None) -> Iterator[LiveFrame]:
+    while traceback is not None:
+        frame = traceback.tb_frame
+        yield LiveFrame(frame, Site(frame.f_code, traceback.tb_lasti))
+        traceback = traceback.tb_next

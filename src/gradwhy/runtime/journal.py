@@ -1,0 +1,180 @@
+"""The journal of a run: who switched gradients off, who froze what, which optimizers exist, what went backward."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from types import CodeType, FrameType
+from typing import Any, Literal, TypeAlias
+
+from gradwhy.runtime.sites import Site, frames_from, is_own_file, is_user_file, user_chain
+
+ScopeKind: TypeAlias = Literal["no_grad", "enable_grad", "set_grad_enabled", "inference_mode"]
+
+# Frames that stand between a context manager's call and the person who wrote it.
+_MACHINERY = ("torch/autograd/grad_mode.py", "torch/utils/_contextlib.py", "torch/_C/", "contextlib.py")
+
+
+@dataclass(slots=True)
+class GradScope:
+    """One change of the grad mode that is still in force, or was."""
+
+    kind: ScopeKind
+    enables: bool
+    owner: int
+    chain: tuple[Site, ...]
+    opener: Site | None
+    under: GradScope | None
+    entered: bool
+    decorated: CodeType | None = None
+
+    @property
+    def left_open(self) -> bool:
+        """Whether the mode was switched by a plain call, which nothing undoes."""
+        return self.kind == "set_grad_enabled" and not self.entered
+
+
+@dataclass(slots=True)
+class FlagChange:
+    """All writes of ``requires_grad`` that one line made with one value."""
+
+    chain: tuple[Site, ...]
+    value: bool
+    order: int
+    tensors: dict[int, bool] = field(default_factory=dict)
+    """id of each tensor -> whether it was a Parameter."""
+
+    @property
+    def parameters(self) -> int:
+        return sum(self.tensors.values())
+
+
+@dataclass(slots=True)
+class OptimizerRecord:
+    """An optimizer that was made, held weakly; its parameters are those that it has now."""
+
+    chain: tuple[Site, ...]
+    reference: weakref.ref[Any]
+    order: int
+    steps: int = 0
+
+    def parameters(self) -> list[Any]:
+        optimizer = self.reference()
+        groups = getattr(optimizer, "param_groups", None) or []
+        return [parameter for group in groups for parameter in group.get("params", ())]
+
+
+class Journal:
+    """Lines and counts only: no tensor is held, optimizers are held weakly."""
+
+    def __init__(self) -> None:
+        self.scope: GradScope | None = None
+        self.flags: dict[tuple[tuple[tuple[int, int], ...], bool], FlagChange] = {}
+        self.optimizers: list[OptimizerRecord] = []
+        self.backward: list[tuple[Site, ...]] = []
+        self.backward_count = 0
+        self.steps = 0
+        self.device_moves: list[tuple[Site, ...]] = []
+        self._order = 0
+        self._unwound: tuple[int, GradScope | None] = (0, None)
+
+    def next_order(self) -> int:
+        self._order += 1
+        return self._order
+
+    # -- grad mode
+
+    def open_scope(
+        self, kind: ScopeKind, owner: object, enables: bool, frame: FrameType | None, entered: bool
+    ) -> None:
+        opener, decorated = _opener(frame)
+        under = self.scope
+        if not entered and under is not None and under.left_open and opener is not None and under.opener is not None:
+            before = under.under
+            if under.opener.code is opener.code and enables == (before.enables if before else True):
+                # The same function puts back what it had switched: the pair is over.
+                self.scope = before
+                return
+            if before is not None and before.left_open:
+                under.under = before.under
+        self.scope = GradScope(
+            kind=kind,
+            enables=enables,
+            owner=id(owner),
+            chain=user_chain(frame),
+            opener=opener,
+            under=under,
+            entered=entered,
+            decorated=decorated,
+        )
+
+    def enter_scope(self, owner: object) -> None:
+        if self.scope is not None and self.scope.owner == id(owner):
+            self.scope.entered = True
+
+    def close_scope(self, owner: object, error: object = None) -> None:
+        scope = self.scope
+        if error is not None and self._unwound[0] != id(error):
+            self._unwound = (id(error), scope)
+        while scope is not None and scope.owner != id(owner):
+            scope = scope.under
+        if scope is not None:
+            self.scope = scope.under
+
+    def scope_at(self, error: object) -> GradScope | None:
+        """The scope that was in force where an exception was raised, although it has left the block since."""
+        return self._unwound[1] if self._unwound[0] == id(error) else self.scope
+
+    # -- the rest
+
+    def flag_changed(self, tensor: Any, value: bool, is_parameter: bool, frame: FrameType | None) -> None:
+        first = next((f for f in frames_from(frame) if is_user_file(f.f_code.co_filename)), None)
+        if first is None:
+            return
+        # The same helper called from elsewhere is another change: the call is what a person would edit.
+        chain = user_chain(first)
+        key = (tuple((id(site.code), site.lasti) for site in chain), value)
+        change = self.flags.setdefault(key, FlagChange(chain, value, 0))
+        change.order = self.next_order()
+        change.tensors[id(tensor)] = is_parameter
+
+    def optimizer_made(self, optimizer: object, frame: FrameType | None) -> None:
+        self.optimizers = [record for record in self.optimizers if record.reference() is not None]
+        self.optimizers.append(OptimizerRecord(user_chain(frame), weakref.ref(optimizer), self.next_order()))
+
+    def optimizer_of(self, optimizer: object) -> OptimizerRecord | None:
+        return next((record for record in self.optimizers if record.reference() is optimizer), None)
+
+    def went_backward(self, frame: FrameType | None) -> None:
+        self.backward_count += 1
+        chain = user_chain(frame, limit=8)
+        if chain not in self.backward[-8:]:
+            self.backward = [*self.backward[-31:], chain]
+
+    def device_moved(self, frame: FrameType | None) -> None:
+        if len(self.device_moves) < 8:
+            self.device_moves.append(user_chain(frame, limit=8))
+
+
+def _opener(frame: FrameType | None) -> tuple[Site | None, CodeType | None]:
+    """Who opened a scope: the first frame that isn't torch's own machinery, and the function that it decorates."""
+    decorated: CodeType | None = None
+    while frame is not None:
+        filename = frame.f_code.co_filename.replace("\\", "/")
+        if not is_own_file(frame.f_code.co_filename) and not any(part in filename for part in _MACHINERY):
+            return Site(frame.f_code, frame.f_lasti), decorated
+        if decorated is None and frame.f_code.co_name in ("decorate_context", "generator_context"):
+            function: Callable[..., Any] | None = frame.f_locals.get("func")
+            decorated = getattr(_unwrapped(function), "__code__", None)
+        frame = frame.f_back
+    return None, decorated
+
+
+def _unwrapped(function: Any) -> Any:
+    for _ in range(32):
+        inner = getattr(function, "__wrapped__", None)
+        if inner is None:
+            return function
+        function = inner
+    return function

@@ -1,0 +1,68 @@
+"""Numbers and arrays that left torch with a gradient path behind them and came back, changed, as a new tensor."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator
+
+from gradwhy.runtime.ancestry import Reached, behind, torch_name
+from gradwhy.runtime.explanation import Explanation, Loss
+from gradwhy.runtime.probes import Situation
+from gradwhy.runtime.recorder import Record
+from gradwhy.runtime.sites import Site
+from gradwhy.source.slicing import lines_behind
+from gradwhy.torchapi import table
+
+
+def explain(loss: Loss, situation: Situation) -> Iterable[Explanation]:
+    """Only where no cut was reached by the record itself: then the lines that the value may come from decide."""
+    if any(reached.record.is_cut for reached in loss.reached):
+        return
+    recorder = situation.watch.recorder
+    departures = [record for record in recorder.departures if _had_a_path(record)]
+    if not departures:
+        return
+    for depth, (site, node) in enumerate(_starts(loss)):
+        lines = lines_behind(site.source, node) if site.source is not None else set()
+        near = [record for record in departures if record.site and record.site.file == site.file and record.site.line in lines]
+        if near:
+            yield from _explanations(near[::-1], loss, certain=True, distance=depth)
+            return
+
+
+def _had_a_path(record: Record) -> bool:
+    return record.is_cut or any(reached.record.is_cut for reached in behind(record, limit=2_000))
+
+
+def _starts(loss: Loss) -> Iterator[tuple[Site, ast.AST]]:
+    """Where the slices begin: lines that made the tensors behind the loss, nearest first, then the failing line."""
+    for reached in loss.reached:
+        if reached.record.site is not None and not reached.record.frozen:
+            node = reached.record.site.node()
+            if node is not None:
+                yield reached.record.site, node
+    node = loss.surface.site.node()
+    if node is not None:
+        yield loss.surface.site, node
+
+
+def _explanations(records: list[Record], loss: Loss, certain: bool, distance: int) -> Iterator[Explanation]:
+    seen: set[tuple[str, int]] = set()
+    for record in records:
+        site = record.site
+        row = table.load().op(torch_name(record.func))
+        if site is None or (site.file, site.line) in seen or row is None or not row.cause:
+            continue
+        seen.add((site.file, site.line))
+        leaves = {leaf for tracked in record.inputs for leaf in tracked.leaves}
+        yield Explanation(
+            cause=row.cause,
+            at=site.location(),
+            subject=site.expression(),
+            certain=certain,
+            trains=not leaves or bool(leaves & loss.trained),
+            distance=distance + len(seen),
+            cut=Reached(record, 0, ()),
+            site=site,
+            because=row.because,
+        )

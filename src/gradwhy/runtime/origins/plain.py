@@ -1,0 +1,108 @@
+"""A loss that was made from plain data alone: flags that came late, flags that never came, a model left out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from gradwhy.findings import Message
+from gradwhy.runtime.ancestry import Reached, torch_name
+from gradwhy.runtime.explanation import Explanation, Loss
+from gradwhy.runtime.probes import Situation
+from gradwhy.runtime.recorder import Record
+from gradwhy.runtime.sites import Site
+from gradwhy.torchapi import table
+
+
+def explain(loss: Loss, situation: Situation) -> Iterable[Explanation]:
+    """Offered only where nothing behind the loss ever had a path."""
+    if loss.record is None or any(r.record.is_cut for r in loss.reached):
+        return
+    late = list(_flagged_late(loss))
+    yield from late
+    if late or any(r.record.frozen for r in loss.reached):
+        return
+    missing = list(_never_flagged(loss, situation))
+    yield from missing
+    if not missing:
+        yield from _model_left_out(loss, situation)
+
+
+def _flagged_late(loss: Loss) -> Iterable[Explanation]:
+    for reached in loss.reached:
+        value = reached.record.value
+        if not (isinstance(value, tuple) and value and value[0] == "flagged" and value[2]):
+            continue
+        place: Site = value[2][0]
+        user = reached.trail[-1].site if reached.trail else None
+        steps = [(place.location(), Message("requires-grad-late.flagged"))]
+        if user is not None:
+            steps.insert(0, (user.location(), Message("requires-grad-late.used")))
+        yield Explanation(
+            cause="requires-grad-late",
+            at=place.location(),
+            subject=place.expression(),
+            certain=True,
+            trains=True,
+            distance=reached.distance,
+            site=user,
+            steps=tuple(steps),
+        )
+
+
+def _never_flagged(loss: Loss, situation: Situation) -> Iterable[Explanation]:
+    """Tensors that an optimizer is to train, behind the loss, without requires_grad."""
+    known = situation.watch.recorder.records
+    to_train = {id(known[key][1]) for key in loss.trained if key in known and known[key][0]() is not None}
+    for reached in loss.reached:
+        if id(reached.record) not in to_train:
+            continue
+        site = reached.record.site or (reached.trail[-1].site if reached.trail else None)
+        if site is not None:
+            yield Explanation(
+                cause="requires_grad-missing",
+                at=site.location(),
+                subject=site.expression(),
+                certain=True,
+                trains=True,
+                distance=reached.distance,
+                site=site,
+                steps=((site.location(), Message("requires_grad-missing.made")),),
+            )
+
+
+def _model_left_out(loss: Loss, situation: Situation) -> Iterable[Explanation]:
+    """Something trains in this program, and the loss was made without it."""
+    trainable = [p for p in situation.names.all_parameters() if p.requires_grad]
+    trainable += [p for made in situation.watch.journal.optimizers for p in made.parameters() if p.requires_grad]
+    computed = [r for r in loss.reached if r.record.site is not None and not _is_factory(r)]
+    if trainable and computed:
+        place = computed[0].record.site
+        assert place is not None
+        yield Explanation(
+            cause="module-unused",
+            at=place.location(),
+            subject=place.expression(),
+            certain=False,
+            trains=True,
+            distance=0,
+            site=place,
+            steps=((place.location(), Message("module-unused.made")),),
+        )
+    elif not trainable:
+        made = [r for r in loss.reached if r.record.site is not None and _is_factory(r)]
+        if made and (place := made[-1].record.site) is not None:
+            yield Explanation(
+                cause="requires_grad-missing",
+                at=place.location(),
+                subject=place.expression(),
+                certain=False,
+                trains=True,
+                distance=0,
+                site=place,
+                steps=((place.location(), Message("requires_grad-missing.made")),),
+            )
+
+
+def _is_factory(reached: Reached) -> bool:
+    row = table.load().op(torch_name(reached.record.func))
+    return not reached.record.parents or (row is not None and row.effect in ("constant", "builds"))

@@ -1,0 +1,42 @@
+"""``element 0 of tensors does not require grad and does not have a grad_fn``: where the path to the loss was lost."""
+
+from __future__ import annotations
+
+import re
+
+from gradwhy.findings import Finding
+from gradwhy.runtime import elsewhere
+from gradwhy.runtime.explanation import Explanation, Loss
+from gradwhy.runtime.failure import Failure
+from gradwhy.runtime.origins import all_origins
+from gradwhy.runtime.probes import Situation
+from gradwhy.runtime.telling import tell
+
+SYMPTOM = "no-graph"
+_MESSAGE = re.compile(r"element (\d+) of tensors does not require grad and does not have a grad_fn")
+
+
+def matches(failure: Failure) -> bool:
+    return isinstance(failure.error, RuntimeError) and _MESSAGE.search(failure.text) is not None
+
+
+def diagnose(situation: Situation) -> list[Finding]:
+    """The best explanation first; what is as true but explains less comes with it as ``related``."""
+    found = _MESSAGE.search(situation.failure.text)
+    surface = situation.failure.surface
+    tensors = situation.failure.differentiated() or []
+    index = int(found[1]) if found else 0
+    if surface is None or index >= len(tensors):
+        return []
+    loss = Loss.of(tensors[index], index, surface, situation)
+    explanations = [e for origin in all_origins() for e in origin.explain(loss, situation)]
+    if not explanations:
+        explanations = elsewhere.explain(loss, situation)
+    ranked = sorted(explanations, key=lambda explanation: _rank(explanation, explanations))
+    return [tell(ranked[0], ranked[1:], loss, situation, SYMPTOM)] if ranked else []
+
+
+def _rank(explanation: Explanation, among: list[Explanation]) -> tuple[bool, bool, int, int]:
+    """What would bring the optimizer's parameters back comes first, then what was seen, then what is nearest."""
+    trains = any(other.trains for other in among)
+    return (trains and not explanation.trains, not explanation.certain, explanation.weight, explanation.distance)

@@ -1,0 +1,477 @@
+"""Watches torch calls and remembers, by line, where values lose their gradient path. Holds no tensor."""
+
+from __future__ import annotations
+
+import sys
+import weakref
+from collections import deque
+from types import CodeType, FrameType
+from typing import Any, TypeAlias
+
+import torch
+from torch.overrides import TorchFunctionMode
+
+from gradwhy.runtime import graph
+from gradwhy.runtime.journal import GradScope, Journal
+from gradwhy.runtime.sites import Site, is_user_file, user_chain
+
+Tensor = torch.Tensor
+Parameter = torch.nn.Parameter
+Shape: TypeAlias = "tuple[int, ...]"
+Slot: TypeAlias = "int | str"
+"""Which argument: its position, or its keyword."""
+
+# How long a chain of untracked operations is remembered, and how many dead entries may wait to be dropped.
+_DEEPEST = 2_000
+_PRUNE_AT = 20_000
+_LINES_KEPT = 50_000
+
+
+class Input:
+    """A tracked tensor that went into a cut: a weak reference, what it looked like, and what lies behind it."""
+
+    __slots__ = ("dtype", "leaves", "node", "reference", "sequence", "shape", "slot")
+
+    def __init__(self, slot: Slot, tensor: Any) -> None:
+        self.slot = slot
+        # Parameters are known by id: a weak reference would get in the way of torch.utils.swap_tensors.
+        self.reference = None if isinstance(tensor, Parameter) else weakref.ref(tensor)
+        self.shape: Shape = tuple(tensor.shape)
+        self.dtype = str(tensor.dtype)
+        node = tensor.grad_fn
+        self.node = node.name() if node is not None else ""
+        self.sequence = node._sequence_nr() if node is not None else -1
+        self.leaves: tuple[int, ...] = (id(tensor),) if node is None else ()
+
+
+class Record:
+    """One operation whose result has no gradient path; ``parents`` are the untracked operations before it."""
+
+    __slots__ = (
+        "chain",
+        "code",
+        "depth",
+        "dtype",
+        "frozen",
+        "func",
+        "grad_off",
+        "inputs",
+        "lasti",
+        "library",
+        "order",
+        "output",
+        "parents",
+        "reference",
+        "scope",
+        "severed",
+        "shape",
+        "stack",
+        "value",
+    )
+
+    def __init__(self, func: Any, order: int, site: Site | None) -> None:
+        self.func = func
+        self.order = order
+        self.code: CodeType | None = site.code if site else None
+        self.lasti = site.lasti if site else -1
+        self.parents: tuple[tuple[Slot, Record], ...] = ()
+        self.inputs: tuple[Input, ...] = ()
+        self.frozen: tuple[int, ...] = ()
+        self.depth = 0
+        self.output: int | None = None
+        self.grad_off = False
+        self.severed = False
+        self.scope: GradScope | None = None
+        self.shape: Shape = ()
+        self.dtype = ""
+        self.chain: tuple[Site, ...] = ()
+        self.library: tuple[Site, ...] = ()
+        self.stack: tuple[Site, ...] = ()
+        self.value: Any = None
+        self.reference: Any = None
+
+    @property
+    def site(self) -> Site | None:
+        return Site(self.code, self.lasti) if self.code is not None else None
+
+    @property
+    def is_cut(self) -> bool:
+        return bool(self.inputs) or self.severed
+
+
+_QUIET = frozenset({type(None), bool, int, str, torch.Size, torch.dtype, torch.device, torch.layout})
+_SEQUENCES = (list, tuple)
+
+
+class Recorder(TorchFunctionMode):
+    """The one instrument: sees each call of a torch function while it is on torch's stack of modes.
+
+    Each result that requires grad costs one line number; each that doesn't, one small record that lives as long as
+    something may still descend from it.
+    """
+
+    def __init__(self, journal: Journal) -> None:
+        super().__init__()
+        self.journal = journal
+        self.active = True
+        self.faults: list[BaseException] = []
+        self.operations = 0
+        self.records: dict[int, tuple[weakref.ref[Any], Record]] = {}
+        self.lines: dict[int, tuple[Any, CodeType, int]] = {}
+        self.departures: deque[Record] = deque(maxlen=4_096)
+        self.numbers: dict[float, Record] = {}
+        self._prune_at = _PRUNE_AT
+        self._walked: dict[tuple[int, int, Slot], tuple[int, tuple[int, ...]]] = {}
+        base = torch._C.TensorBase
+        self._special = {
+            base.requires_grad.__set__: self._flag_set,
+            base.requires_grad_: self._flag_called,
+            base.detach_: self._detached_in_place,
+            base.__setitem__: self._item_set,
+            base.data.__set__: self._data_set,
+            base.grad.__get__: self._grad_read,
+            Tensor.backward: self._backward,
+            torch.autograd.backward: self._backward,
+            base.item: self._departed,
+            base.tolist: self._departed,
+            base.numpy: self._departed,
+            base.__float__: self._departed,
+            base.__int__: self._departed,
+            base.__complex__: self._departed,
+            base.__index__: self._departed,
+            Tensor.__array__: self._departed,
+            torch.equal: self._departed,
+            torch.allclose: self._departed,
+            base.to: self._moved,
+            base.cuda: self._moved,
+        }
+        self._builders = frozenset(
+            {torch.tensor, torch.as_tensor, torch.asarray, torch.from_numpy, torch.full, torch.scalar_tensor,
+             base.new_tensor, base.new_full, base.fill_}
+        )  # fmt: skip
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        result = func(*args, **kwargs) if kwargs else func(*args)
+        if not self.active:
+            return result
+        kind = type(result)
+        try:
+            if kind is Tensor:
+                self.operations += 1
+                if result.requires_grad:
+                    node = result.grad_fn
+                    if node is not None:
+                        frame = sys._getframe(1)
+                        while not is_user_file(frame.f_code.co_filename):
+                            back = frame.f_back
+                            if back is None:
+                                return result
+                            frame = back
+                        self.lines[node._sequence_nr()] = (func, frame.f_code, frame.f_lasti)
+                    elif func in self._special:
+                        self._special[func](func, args, kwargs or {}, result)
+                else:
+                    special = self._special.get(func)
+                    if special is None or not special(func, args, kwargs or {}, result):
+                        self._untracked(func, args, kwargs, (result,))
+            elif kind in _QUIET:
+                special = self._special.get(func)
+                if special is not None:
+                    special(func, args, kwargs or {}, result)
+            else:
+                special = self._special.get(func)
+                if special is not None:
+                    special(func, args, kwargs or {}, result)
+                elif isinstance(result, _SEQUENCES):
+                    self._several(func, args, kwargs, result)
+                elif isinstance(result, Tensor):
+                    if not result.requires_grad:
+                        self._untracked(func, args, kwargs, (result,))
+        except Exception as fault:
+            self._fault(fault)
+        return result
+
+    def _fault(self, fault: BaseException) -> None:
+        """An error of ours is ours alone: it is noted, and after a few the recorder stays out of the way."""
+        self.faults.append(fault.with_traceback(None))
+        if len(self.faults) >= 5:
+            self.active = False
+
+    # -- results without a gradient path
+
+    def _several(self, func: Any, args: Any, kwargs: Any, results: Any) -> None:
+        untracked = tuple(r for r in results if isinstance(r, Tensor) and not r.requires_grad)
+        tracked = [r for r in results if isinstance(r, Tensor) and r.requires_grad]
+        if tracked and (node := tracked[0].grad_fn) is not None:
+            self.operations += 1
+            frame = _user_frame(sys._getframe(2))
+            if frame is not None:
+                self.lines[node._sequence_nr()] = (func, frame.f_code, frame.f_lasti)
+        if untracked:
+            self._untracked(func, args, kwargs, untracked, results)
+
+    def _untracked(self, func: Any, args: Any, kwargs: Any, results: Any, whole: Any = None) -> Record | None:
+        records = self.records
+        # What a view or an in-place call returns may be one of its own inputs.
+        parents: list[tuple[Slot, Record]] = []
+        inputs: list[Input] = []
+        frozen: list[int] = []
+        depth = 0
+        for slot, argument in (*enumerate(args), *kwargs.items()) if kwargs else enumerate(args):
+            for tensor in argument if type(argument) in _SEQUENCES else (argument,):
+                if isinstance(tensor, Tensor):
+                    if tensor.requires_grad:
+                        inputs.append(Input(slot, tensor))
+                    elif isinstance(tensor, Parameter):
+                        frozen.append(id(tensor))
+                    else:
+                        entry = records.get(id(tensor))
+                        if entry is None or entry[0]() is not tensor:
+                            record = self._arrived(tensor)
+                        else:
+                            record = entry[1]
+                        parents.append((slot, record))
+                        if record.depth > depth:
+                            depth = record.depth
+                elif type(tensor) is float and tensor in self.numbers:
+                    parents.append((slot, self.numbers[tensor]))
+                elif type(tensor) in _SEQUENCES:
+                    parents.extend((slot, record) for record in self._inside(tensor, inputs, slot))
+        innermost = sys._getframe(2)
+        frame = _user_frame(innermost)
+        record = Record(func, self.journal.next_order(), Site(frame.f_code, frame.f_lasti) if frame else None)
+        if depth < _DEEPEST:
+            record.parents = tuple(parents)
+            record.depth = depth + 1
+        record.frozen = tuple(frozen)
+        if inputs:
+            wants_graph = bool((kwargs or {}).get("create_graph", len(args) > 4 and args[4]))
+            self._cut(record, inputs, innermost, frame, results, wants_graph)
+        elif self.departures and func in self._builders:
+            record.parents += tuple((0, back) for back in self._returned(args, kwargs))
+        for result in results:
+            key = id(result)
+            known = records.get(key)
+            if known is not None and known[0]() is result and not inputs and len(results) == 1:
+                if not any(parent is known[1] for _, parent in record.parents):
+                    record.parents += ((0, known[1]),)
+                elif len(record.parents) == 1 and result is (args[0] if args else None) and not record.frozen:
+                    continue
+            if isinstance(result, Parameter):
+                continue
+            records[key] = (weakref.ref(result), record)
+        if whole is not None and len(whole) > 1 and len(results) == 1:
+            record.output = next(i for i, r in enumerate(whole) if r is results[0])
+        if len(records) > self._prune_at:
+            self._prune()
+        return record
+
+    def _inside(self, items: Any, inputs: list[Input], slot: Slot) -> list[Record]:
+        found: list[Record] = []
+        for item in items:
+            if isinstance(item, Tensor):
+                if item.requires_grad:
+                    inputs.append(Input(slot, item))
+                elif (record := self.record_of(item)) is not None:
+                    found.append(record)
+        return found
+
+    def _cut(
+        self,
+        record: Record,
+        inputs: list[Input],
+        inner: FrameType | None,
+        user: FrameType | None,
+        results: Any,
+        create_graph: bool = False,
+    ) -> None:
+        record.inputs = tuple(inputs)
+        record.shape, record.dtype = tuple(results[0].shape), str(results[0].dtype)
+        record.chain = user_chain(user)
+        library: list[Site] = []
+        while inner is not None and inner is not user and len(library) < 40:
+            library.append(Site(inner.f_code, inner.f_lasti))
+            inner = inner.f_back
+        record.library = tuple(library)
+        if not torch.is_grad_enabled():
+            record.grad_off = True
+            scope = self.journal.scope
+            if scope is not None and not scope.enables:
+                record.scope = scope
+            else:
+                record.stack = _stack(library, user)
+        if record.func is torch.autograd.grad:
+            record.value = create_graph
+        for tracked in inputs:
+            if not tracked.leaves and tracked.reference is not None:
+                tracked.leaves = self._leaves(record, tracked)
+
+    def _leaves(self, record: Record, tracked: Input) -> tuple[int, ...]:
+        """The leaf tensors behind an input. The same line has the same ones: it is walked twice, then remembered."""
+        key = (id(record.code), record.lasti, tracked.slot)
+        times, leaves = self._walked.get(key, (0, ()))
+        tensor = tracked.reference() if tracked.reference is not None else None
+        if times < 2 and tensor is not None:
+            leaves = tuple(id(leaf) for leaf in graph.leaves(tensor))
+            self._walked[key] = (times + 1, leaves)
+        return leaves
+
+    def _arrived(self, tensor: Any) -> Record:
+        """A tensor that was never seen before: loaded, made by a function out of sight, or read from elsewhere."""
+        record = Record(None, self.journal.next_order(), None)
+        record.reference = weakref.ref(tensor)
+        self.records[id(tensor)] = (record.reference, record)
+        return record
+
+    def record_of(self, tensor: Any) -> Record | None:
+        """The record of a tensor without a path, or None where it was never seen."""
+        entry = self.records.get(id(tensor))
+        return entry[1] if entry is not None and entry[0]() is tensor and not tensor.requires_grad else None
+
+    def _prune(self) -> None:
+        self.records = {key: entry for key, entry in self.records.items() if entry[0]() is not None}
+        self._prune_at = max(_PRUNE_AT, 2 * len(self.records))
+        if len(self.numbers) > _PRUNE_AT:
+            self.numbers.clear()
+
+    def trim_lines(self) -> None:
+        """Forget the lines of graph nodes that are long gone."""
+        if len(self.lines) > _LINES_KEPT:
+            for key in list(self.lines)[: len(self.lines) - _LINES_KEPT // 2]:
+                del self.lines[key]
+
+    # -- values that leave torch, and those that come back
+
+    def _departed(self, func: Any, args: Any, kwargs: Any, result: Any) -> None:
+        tensor = args[0]
+        frame = sys._getframe(2)
+        parent = None
+        if not tensor.requires_grad:
+            parent = self.record_of(tensor)
+            if parent is None:
+                return
+        user = _user_frame(frame)
+        record = Record(func, self.journal.next_order(), Site(user.f_code, user.f_lasti) if user else None)
+        if parent is None:
+            inputs = [Input(0, tensor)]
+            self._cut(record, inputs, frame, user, (tensor,))
+        else:
+            record.parents = ((0, parent),)
+            record.depth = parent.depth + 1
+            record.chain = user_chain(user)
+        if type(result) is float:
+            record.value = result
+            # Round numbers turn up by themselves; others are as good as a name.
+            if result * 64 != int(result * 64) if abs(result) < 1e15 else False:
+                self.numbers[result] = record
+        elif hasattr(result, "__array_interface__"):
+            record.value = _memory(result)
+        elif type(result) is list:
+            for number in _numbers(result):
+                if number * 64 != int(number * 64) if abs(number) < 1e15 else False:
+                    self.numbers[number] = record
+        self.departures.append(record)
+
+    def _returned(self, args: Any, kwargs: Any) -> list[Record]:
+        """The departures whose values a new tensor is made from: the same numbers, or the same memory."""
+        found: list[Record] = []
+        for argument in (*args, *(kwargs or {}).values()):
+            memory = _memory(argument)
+            if memory is not None:
+                start, size = memory
+                for departure in reversed(self.departures):
+                    if type(departure.value) is tuple and departure.value[0] <= start < departure.value[0] + departure.value[1]:
+                        found.append(departure)
+                        break
+                else:
+                    if size <= 65_536 and argument.dtype.kind == "f":
+                        found.extend(self.numbers[n] for n in _numbers(argument.tolist()) if n in self.numbers)
+            elif type(argument) is float or isinstance(argument, _SEQUENCES) or hasattr(argument, "__float__"):
+                found.extend(self.numbers[n] for n in _numbers(argument) if n in self.numbers)
+        return list(dict.fromkeys(found))
+
+    # -- the journal's entries that the mode sees
+
+    def _flag_set(self, func: Any, args: Any, kwargs: Any, result: Any) -> None:
+        self._flag(args[0], bool(args[1]))
+
+    def _flag_called(self, func: Any, args: Any, kwargs: Any, result: Any) -> None:
+        self._flag(args[0], bool(args[1] if len(args) > 1 else kwargs.get("requires_grad", True)))
+
+    def _flag(self, tensor: Any, value: bool) -> None:
+        self.journal.flag_changed(tensor, value, isinstance(tensor, Parameter), sys._getframe(3))
+        entry = self.records.get(id(tensor))
+        if value and entry is not None and entry[0]() is tensor:
+            entry[1].value = ("flagged", self.journal.next_order(), user_chain(sys._getframe(3)))
+
+    def _backward(self, func: Any, args: Any, kwargs: Any, result: Any) -> None:
+        self.journal.went_backward(sys._getframe(2))
+
+    def _moved(self, func: Any, args: Any, kwargs: Any, result: Any) -> None:
+        target = args[1] if len(args) > 1 else kwargs.get("device")
+        if func == torch._C.TensorBase.cuda or isinstance(target, (str, torch.device, int)):
+            self.journal.device_moved(sys._getframe(2))
+
+    def _item_set(self, func: Any, args: Any, kwargs: Any, result: Any) -> None:
+        target = args[0]
+        if not target.requires_grad:
+            self._untracked(func, args, None, (target,))
+
+    def _data_set(self, func: Any, args: Any, kwargs: Any, result: Any) -> None:
+        target = args[0]
+        if not target.requires_grad and not isinstance(target, Parameter):
+            self._untracked(func, args, None, (target,))
+
+    def _detached_in_place(self, func: Any, args: Any, kwargs: Any, result: Any) -> bool:
+        # By now the tensor has no path and what it had can't be seen. One that was never met without a path had one.
+        if self.record_of(args[0]) is None:
+            self._sever(func, args[0], sys._getframe(2))
+        return True
+
+    def _grad_read(self, func: Any, args: Any, kwargs: Any, result: Any) -> bool:
+        # A gradient that backward() left without a graph of its own.
+        if self.record_of(result) is None:
+            self._sever(func, result, sys._getframe(2))
+        return True
+
+    def _sever(self, func: Any, tensor: Any, frame: FrameType | None) -> None:
+        user = _user_frame(frame)
+        record = Record(func, self.journal.next_order(), Site(user.f_code, user.f_lasti) if user else None)
+        record.severed = True
+        self.records[id(tensor)] = (weakref.ref(tensor), record)
+
+
+def _stack(library: list[Site], frame: FrameType | None) -> tuple[Site, ...]:
+    stack = list(library)
+    while frame is not None and len(stack) < 200:
+        stack.append(Site(frame.f_code, frame.f_lasti))
+        frame = frame.f_back
+    return tuple(stack)
+
+
+def _user_frame(frame: FrameType | None) -> FrameType | None:
+    while frame is not None and not is_user_file(frame.f_code.co_filename):
+        frame = frame.f_back
+    return frame
+
+
+def _memory(value: Any) -> tuple[int, int] | None:
+    """(address, size in bytes) of an array, without importing numpy."""
+    interface = getattr(value, "__array_interface__", None)
+    if not isinstance(interface, dict) or isinstance(value, Tensor):
+        return None
+    address = interface["data"][0]
+    return address, max(int(getattr(value, "nbytes", 1)), 1)
+
+
+def _numbers(value: Any, limit: int = 4_096) -> list[float]:
+    """The floats in a number or nested lists of them."""
+    found: list[float] = []
+    stack = [value]
+    while stack and len(found) < limit:
+        item = stack.pop()
+        if isinstance(item, float):
+            found.append(item)
+        elif isinstance(item, _SEQUENCES):
+            stack.extend(reversed(item))
+    return found

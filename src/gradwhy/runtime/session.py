@@ -1,0 +1,87 @@
+"""One program under watch, from its start to its end and the report on it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from gradwhy.findings import Message, Report
+from gradwhy.runtime import arrival, launch, unwind, warned
+
+if TYPE_CHECKING:
+    from gradwhy.runtime.watch import TraceMode, Watch
+
+
+class TorchMissing(Exception):
+    """The Python that runs gradwhy has no torch."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How a program ended: the exception that it ended with, or None, and the report."""
+
+    error: BaseException | None
+    report: Report
+
+
+def run(program: launch.Program, trace: TraceMode = "auto") -> Outcome:
+    """Run a program to its end under watch. Its own exceptions are caught, shown as Python shows them, and returned.
+
+    Raises ``launch.CannotRun`` and ``TorchMissing`` before anything of the program has run.
+    """
+    launch.check(program)
+    if not arrival.is_installed("torch"):
+        raise TorchMissing
+    watches: list[Watch] = []
+    trouble: list[BaseException] = []
+
+    def arrived() -> None:
+        # A fault of ours must not become an ImportError of torch.
+        try:
+            from gradwhy.runtime.watch import Watch
+
+            watch = Watch(trace)
+            watches.append(watch)
+            watch.start()
+        except Exception as fault:
+            trouble.append(fault.with_traceback(None))
+
+    arrival.when_imported("torch", arrived)
+    undo = [unwind.clean_what_is_printed(), warned.place_truly()]
+    error: BaseException | None = None
+    try:
+        launch.run(program)
+    except BaseException as ended:
+        error = ended
+    finally:
+        for watch in watches:
+            try:
+                watch.stop()
+            except Exception as fault:
+                trouble.append(fault.with_traceback(None))
+        for each in reversed(undo):
+            each()
+    if error is not None and not isinstance(error, SystemExit):
+        launch.report_uncaught(error)
+    return Outcome(error, _report(error, watches, trouble))
+
+
+def _report(error: BaseException | None, watches: list[Watch], trouble: list[BaseException]) -> Report:
+    if not watches:
+        return Report(notes=tuple(map(_note, trouble)))
+    # Imported here: it needs torch, which a program need not have imported.
+    from dataclasses import replace
+
+    from gradwhy.runtime.diagnose import diagnose
+
+    try:
+        report = diagnose(error, watches[0])
+    except Exception as fault:
+        report = Report(notes=(_note(fault),))
+    return replace(report, notes=(*report.notes, *map(_note, trouble)))
+
+
+def _note(fault: BaseException) -> Message:
+    return Message("words.own-fault", {"error": f"{type(fault).__name__}: {fault}"})
+
+

@@ -1,0 +1,195 @@
+"""Where something happened: a code object and an instruction, turned into a line and a node only when asked."""
+
+from __future__ import annotations
+
+import ast
+import os
+import sys
+import sysconfig
+from collections.abc import Iterator
+from pathlib import Path
+from types import CodeType, FrameType
+from typing import NamedTuple
+
+import executing
+
+from gradwhy.findings import Location
+from gradwhy.source import text
+
+_OWN = str(Path(__file__).resolve().parents[1]) + os.sep
+
+
+def _library_folders() -> tuple[str, ...]:
+    names = ("stdlib", "platstdlib", "purelib", "platlib")
+    folders = {path for name in names if (path := sysconfig.get_paths().get(name))}
+    folders |= {str(Path(path).resolve()) for path in folders}
+    return tuple(folder.rstrip(os.sep) + os.sep for folder in folders)
+
+
+_LIBRARY_FOLDERS = _library_folders()
+_users: dict[str, bool] = {}
+_STARTED_IN = os.path.abspath(os.curdir)
+
+
+def is_user_file(filename: str) -> bool:
+    """Whether a file is the user's own program: not an installed package, the standard library or generated code."""
+    known = _users.get(filename)
+    if known is None:
+        known = _users[filename] = _classify(filename)
+    return known
+
+
+def _classify(filename: str) -> bool:
+    if filename.startswith("<"):
+        return False
+    path = str(Path(filename).absolute())
+    parts = Path(path).parts
+    if "site-packages" in parts or "dist-packages" in parts:
+        return False
+    return not path.startswith((*_LIBRARY_FOLDERS, _OWN))
+
+
+def is_own_file(filename: str) -> bool:
+    """Whether a file is part of gradwhy itself."""
+    return filename.startswith(_OWN)
+
+
+class Site(NamedTuple):
+    """One instruction of a program. ``code`` is shared with the running program and holds no values of it."""
+
+    code: CodeType
+    lasti: int
+
+    @property
+    def file(self) -> str:
+        return self.code.co_filename
+
+    @property
+    def line(self) -> int:
+        line = None
+        for start, end, number in self.code.co_lines():
+            if start <= self.lasti < end:
+                line = number
+        return line or self.code.co_firstlineno
+
+    @property
+    def function(self) -> str:
+        name: str = getattr(self.code, "co_qualname", self.code.co_name)
+        return "" if name == "<module>" else name
+
+    @property
+    def source(self) -> text.SourceText | None:
+        return text.read(self.file)
+
+    def node(self) -> ast.AST | None:
+        """The expression or statement that the instruction belongs to; None rather than a wrong one."""
+        source = self.source
+        if source is None or source.tree is None:
+            return None
+        found = self._positioned(source) if sys.version_info >= (3, 11) else self._executing(source)
+        # What a decorator or a ``with`` calls implicitly is placed on the whole statement.
+        return found
+
+    def _positioned(self, source: text.SourceText) -> ast.AST | None:
+        place = _position(self)
+        if place is None:
+            return None
+        line, end_line, column, end_column = place
+        if line is None or column is None or source.tree is None:
+            return None
+        for node in ast.walk(source.tree):
+            if (
+                getattr(node, "lineno", None) == line
+                and getattr(node, "end_lineno", None) == end_line
+                and getattr(node, "col_offset", None) == column
+                and getattr(node, "end_col_offset", None) == end_column
+                and not isinstance(node, ast.Expr)
+            ):
+                return node
+        return None
+
+    def _executing(self, source: text.SourceText) -> ast.AST | None:
+        class Frozen(NamedTuple):
+            f_code: CodeType
+            f_lasti: int
+            f_lineno: int
+            f_globals: dict[str, object]
+
+        frame = Frozen(self.code, self.lasti, self.line, {})
+        try:
+            node = executing.Source.executing(frame).node  # type: ignore[arg-type]
+        except Exception:
+            return None
+        if node is None or source.tree is None:
+            return None
+        wanted = ast.dump(node, include_attributes=True)
+        return next((n for n in ast.walk(source.tree) if ast.dump(n, include_attributes=True) == wanted), None)
+
+    def expression(self) -> str:
+        """The text of the expression that ran, "" where it can't be told."""
+        node = self.node()
+        source = self.source
+        return source.segment(node) if node is not None and source is not None else ""
+
+    def location(self) -> Location:
+        """The place as a finding holds it, with the span of the expression where it is known."""
+        node, source = self.node(), self.source
+        if isinstance(node, ast.expr) and source is not None:
+            return located(source, node, self.function)
+        return Location(file=display_path(self.file), line=self.line, function=self.function)
+
+
+def located(source: text.SourceText, node: ast.AST, function: str | None = None) -> Location:
+    """The place of a node; ``function`` where the qualified name is known better than the tree tells it."""
+    span = source.span(node)
+    if function is None:
+        outer = [n.name for n in source.enclosing(node) if isinstance(n, _NAMED)]
+        function = ".".join(reversed(outer)) if source.function(node) is not None else ""
+    return Location(
+        file=display_path(source.path),
+        line=span.line,
+        column=span.column,
+        end_line=span.end_line,
+        end_column=span.end_column,
+        function=function,
+    )
+
+
+_NAMED = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+
+
+def _position(site: Site) -> tuple[int | None, int | None, int | None, int | None] | None:
+    if sys.version_info < (3, 11):
+        return None
+    for index, place in enumerate(site.code.co_positions()):
+        if index * 2 == site.lasti:
+            return place
+    return None
+
+
+def display_path(filename: str) -> str:
+    """A file's path as people read it: relative to the folder we started in where it is below it, with forward slashes."""
+    try:
+        relative = os.path.relpath(filename, _STARTED_IN)
+    except ValueError:
+        relative = filename
+    return (filename if relative.startswith("..") else relative).replace(os.sep, "/")
+
+
+def frames_from(frame: FrameType | None) -> Iterator[FrameType]:
+    """A frame and those that called it, gradwhy's own left out."""
+    while frame is not None:
+        if not is_own_file(frame.f_code.co_filename):
+            yield frame
+        frame = frame.f_back
+
+
+def user_chain(frame: FrameType | None, limit: int = 40) -> tuple[Site, ...]:
+    """The user's own frames from the inside out."""
+    chain: list[Site] = []
+    for outer in frames_from(frame):
+        if is_user_file(outer.f_code.co_filename):
+            chain.append(Site(outer.f_code, outer.f_lasti))
+            if len(chain) == limit:
+                break
+    return tuple(chain)

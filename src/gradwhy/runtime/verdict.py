@@ -1,0 +1,138 @@
+"""Which cause a cut has, and which line of the user's program a person would change."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass, field
+
+from gradwhy.findings import Location
+from gradwhy.runtime.ancestry import torch_name
+from gradwhy.runtime.journal import GradScope, Journal
+from gradwhy.runtime.recorder import Record
+from gradwhy.runtime.sites import Site, display_path, is_user_file, located
+from gradwhy.source.slicing import dotted_name
+from gradwhy.torchapi import table
+
+_CHECKPOINT = "torch/utils/checkpoint.py"
+_CONTEXTS = {"no_grad": "no_grad-context", "inference_mode": "inference_mode-context"}
+_DECORATIONS = ("no_grad", "inference_mode", "set_grad_enabled")
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """``at`` is the line to change, ``site`` the operation that lost the path, ``library`` where in a package."""
+
+    cause: str
+    at: Location
+    subject: str
+    site: Site | None
+    because: str = ""
+    scope: GradScope | None = None
+    library: Location | None = field(default=None)
+    certain: bool = True
+
+
+def of_cut(record: Record, journal: Journal) -> Verdict | None:
+    """The cause of one cut, or None where its line isn't known."""
+    site = record.site
+    if site is None:
+        return None
+    name = torch_name(record.func)
+    row = table.load().op(name)
+    inside = next((found for frame in record.library if (found := _library(frame)) is not None), None)
+    if inside is not None and inside.cause != "no_grad-context":
+        return Verdict(inside.cause, site.location(), site.expression(), site, "draws", library=_library_place(record))
+    if name == "torch.Tensor.grad.__get__" or (name == "torch.autograd.grad" and not record.value):
+        return _without_create_graph(record, site, name, journal)
+    if row is not None and row.cause and _always_cuts(record, row):
+        return Verdict(row.cause, site.location(), site.expression(), site, row.because, library=_library_place(record))
+    if record.grad_off:
+        if record.scope is not None:
+            return of_scope(record.scope, site, _library_place(record))
+        return _off_below_python(record, site)
+    if record.dtype == "torch.bool":
+        return Verdict("comparison", site.location(), site.expression(), site, "truth values")
+    if not record.dtype.startswith(("torch.float", "torch.bfloat", "torch.complex")):
+        return Verdict("index-output", site.location(), site.expression(), site, "integers")
+    return Verdict("not-differentiable", site.location(), site.expression(), site, certain=False)
+
+
+def _always_cuts(record: Record, row: table.OpRow) -> bool:
+    if row.effect in ("cut", "detaches", "leaves", "builds", "sampling"):
+        return True
+    if row.effect == "cut-outputs":
+        return not record.grad_off or (record.output is not None and row.outputs[record.output : record.output + 1] == ("cut",))
+    floating = record.dtype.startswith(("torch.float", "torch.bfloat", "torch.complex"))
+    return row.effect == "cast" and not floating
+
+
+def of_scope(scope: GradScope, site: Site | None, library: Location | None = None) -> Verdict | None:
+    """The cause of a cut that happened with gradients off: the block, decorator or call that switched them off."""
+    cause = _CONTEXTS.get(scope.kind, "no_grad-context")
+    if scope.decorated is not None and is_user_file(scope.decorated.co_filename):
+        place, subject = _decorator(Site(scope.decorated, 0), scope.kind)
+        return Verdict(cause, place, subject, site, scope=scope, library=library)
+    opener = scope.opener
+    if opener is not None and is_user_file(opener.file):
+        if scope.left_open or _entered_by_hand(opener):
+            cause = "grad-mode-left-off"
+        return Verdict(cause, opener.location(), opener.expression(), site, scope=scope, library=library)
+    # A library switched them off: the user's line is the one that called it.
+    caller = scope.chain[0] if scope.chain else site
+    if caller is None:
+        return None
+    inside = scope.decorated and Site(scope.decorated, 0)
+    place_inside = _place(inside or opener)
+    return Verdict(cause, caller.location(), caller.expression(), site, scope=scope, library=place_inside or library)
+
+
+def _decorator(function: Site, kind: str) -> tuple[Location, str]:
+    """Where the decorator stands that switched gradients off: the line above ``def``, or ``def`` itself."""
+    code, source = function.code, function.source
+    node = source.function_at(code.co_firstlineno, code.co_name) if source is not None else None
+    decorators = node.decorator_list if node is not None else []
+    named = [d for d in decorators if _last_name(d) == kind] or [d for d in decorators if _last_name(d) in _DECORATIONS]
+    if source is not None and named:
+        return located(source, named[0], function.function), f"@{source.segment(named[0])}"
+    return Location(file=display_path(function.file), line=code.co_firstlineno, function=function.function), code.co_name
+
+
+def _last_name(decorator: ast.expr) -> str:
+    called = decorator.func if isinstance(decorator, ast.Call) else decorator
+    return dotted_name(called).rpartition(".")[2]
+
+
+def _entered_by_hand(opener: Site) -> bool:
+    node = opener.node()
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "__enter__"
+
+
+def _without_create_graph(record: Record, site: Site, name: str, journal: Journal) -> Verdict:
+    if name == "torch.autograd.grad" or not journal.backward or not journal.backward[-1]:
+        return Verdict("create_graph-missing", site.location(), site.expression(), site)
+    went = journal.backward[-1][0]
+    return Verdict("create_graph-missing", went.location(), went.expression(), site)
+
+
+def _off_below_python(record: Record, site: Site) -> Verdict | None:
+    """Gradients were off, but no Python switch did it: the operation ran inside a custom function's forward."""
+    stack = record.stack
+    checkpoint = any(frame.file.replace("\\", "/").endswith(_CHECKPOINT) for frame in stack)
+    for inner, outer in zip(stack, stack[1:]):
+        if inner.code.co_name == "forward" and outer.code.co_name == "apply":
+            user = next((frame for frame in stack[stack.index(outer) :] if is_user_file(frame.file)), site)
+            cause = "checkpoint-frozen-input" if checkpoint else "not-differentiable"
+            return Verdict(cause, user.location(), user.expression(), site, certain=checkpoint)
+    return None
+
+
+def _library(frame: Site) -> table.LibraryRow | None:
+    return table.load().library(frame.file.replace("\\", "/"), frame.code.co_name)
+
+
+def _library_place(record: Record) -> Location | None:
+    return _place(record.library[0]) if record.library else None
+
+
+def _place(site: Site | None) -> Location | None:
+    return None if site is None else Location(file=display_path(site.file), line=site.line, function=site.function)

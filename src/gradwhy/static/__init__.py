@@ -1,0 +1,1 @@
+"""Analysis and remedies that read source only."""

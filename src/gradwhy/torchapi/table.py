@@ -1,0 +1,139 @@
+"""Answer what a torch name does to a gradient: a typed view of ops.toml that needs no torch."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from typing import Any
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib  # type: ignore[import-not-found,unused-ignore]
+
+# Names that torch prints in a second way: (what it prints, what a row is filed under).
+_PREFIXES = (
+    ("torch._VariableFunctionsClass.", "torch."),
+    ("torch._C.TensorBase.", "torch.Tensor."),
+    ("torch.functional.", "torch."),
+    ("torch.ops.aten.", "aten."),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class OpRow:
+    """What a family of functions does to the gradient path of its input (ops.toml explains the fields)."""
+
+    names: tuple[str, ...]
+    effect: str
+    because: str
+    examples: tuple[str, ...]
+    cause: str | None = None
+    outputs: tuple[str, ...] = ()
+    value: str | None = None
+    when: str | None = None
+    seen: bool = True
+    keeps: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ArgumentRow:
+    """An argument that wants no gradient path: the target of a loss, an index, a mask, a setting."""
+
+    names: tuple[str, ...]
+    role: str
+    position: int | None = None
+    keyword: str | None = None
+    kind: str | None = None
+    examples: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class LibraryRow:
+    """Functions inside torch's own Python files that cut, or stop recording, on the caller's behalf."""
+
+    file: str
+    functions: tuple[str, ...]
+    cause: str
+    examples: tuple[str, ...]
+    harmless: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Everything that ops.toml says, with the look-ups that the engines need."""
+
+    ops: tuple[OpRow, ...]
+    arguments: tuple[ArgumentRow, ...]
+    libraries: tuple[LibraryRow, ...]
+    _ops: Mapping[str, OpRow]
+    _arguments: Mapping[str, tuple[ArgumentRow, ...]]
+
+    def op(self, name: str) -> OpRow | None:
+        """Return the row of `torch.argmax`, `torch.Tensor.argmax`, `argmax`, `torch.Tensor.data`, ..."""
+        return next((self._ops[full] for full in _spellings(name) if full in self._ops), None)
+
+    def argument(self, name: str, position: int | None, keyword: str | None) -> ArgumentRow | None:
+        """Return the row of one argument of a call, given by place (`self` is place 0) or by keyword."""
+        for full in _spellings(name):
+            for row in self._arguments.get(full, ()):
+                if keyword is not None and keyword == row.keyword:
+                    return row
+                if keyword is None and position is not None and position == row.position:
+                    return row
+        return None
+
+    def is_loss(self, name: str) -> bool:
+        """Say whether a name is a loss: a function of torch.nn.functional or a module class of torch.nn."""
+        return any(row.kind == "loss" for full in _spellings(name) for row in self._arguments.get(full, ()))
+
+    def library(self, filename: str, function: str) -> LibraryRow | None:
+        """Return the row of a frame inside torch, by the frame's file and function name."""
+        path = "/" + filename.replace("\\", "/")
+        for row in self.libraries:
+            inside = f"/{row.file}" in path if row.file.endswith("/") else path.endswith(f"/{row.file}")
+            if inside and (function in row.functions or "*" in row.functions):
+                return row
+        return None
+
+
+@cache
+def load() -> Table:
+    """Read ops.toml once and return the table."""
+    text = resources.files(__package__).joinpath("ops.toml").read_text(encoding="utf-8")
+    data = tomllib.loads(text)
+    ops = tuple(OpRow(**_fields(raw)) for raw in data["op"])
+    arguments = tuple(ArgumentRow(**_fields(raw)) for raw in data["argument"])
+    libraries = tuple(LibraryRow(**_fields(raw)) for raw in data["library"])
+    by_name: dict[str, tuple[ArgumentRow, ...]] = {}
+    for argument in arguments:
+        for full in full_names(argument.names):
+            by_name[full] = (*by_name.get(full, ()), argument)
+    return Table(ops, arguments, libraries, {n: row for row in ops for n in full_names(row.names)}, by_name)
+
+
+def full_names(names: tuple[str, ...]) -> Iterator[str]:
+    """Spell out a row's names: a bare one stands for the function in torch and the method of Tensor."""
+    for name in names:
+        yield from (name,) if "." in name else (f"torch.{name}", f"torch.Tensor.{name}")
+
+
+def _spellings(name: str) -> Iterator[str]:
+    for printed, filed in _PREFIXES:
+        if name.startswith(printed):
+            name = filed + name[len(printed) :]
+    if name.startswith("aten."):  # an operator of torch.ops, perhaps with its overload: aten.sort.stable
+        name = "torch." + name.split(".")[1]
+    if "." not in name:
+        yield from (f"torch.Tensor.{name}", f"torch.{name}", f"torch.nn.functional.{name}")
+        yield f"torch.Tensor.{name}.__get__"
+    yield name
+    yield f"{name}.__get__"  # an attribute as it stands in source: torch.Tensor.data
+
+
+def _fields(raw: Mapping[str, Any]) -> dict[str, Any]:
+    values = {key: tuple(value) if isinstance(value, list) else value for key, value in raw.items()}
+    return {"examples" if key == "try" else key: value for key, value in values.items()}

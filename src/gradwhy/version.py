@@ -1,0 +1,3 @@
+"""The version of gradwhy, in the one place that has it."""
+
+VERSION = "0.1.0"
