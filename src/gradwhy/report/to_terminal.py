@@ -1,3 +1,231 @@
-"""placeholder"""
-def write(report, look):
-    return "\n".join(f"{f.cause} {f.at.line}" for f in report.findings)
+"""The report for people: what happened on which line, in the width that the terminal has."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterable, Mapping
+
+from rich.cells import cell_len, set_cell_size
+from rich.console import Console
+from rich.text import Text
+
+from gradwhy.catalog import load, render
+from gradwhy.findings import Evidence, Finding, Fix, Location, Message, Report, Step
+from gradwhy.report.formats import Look
+from gradwhy.source import edits
+from gradwhy.source import text as source_text
+from gradwhy.source.snippet import printable
+
+_NARROWEST_NOTE = 24
+_LABEL = 6
+_CHANGES_SHOWN = 12
+
+
+def write(report: Report, look: Look) -> str:
+    """The text, or "" where there is neither a finding nor a note."""
+    page = _Page(look)
+    for finding in report.findings:
+        page.finding(finding)
+    for note in report.notes:
+        page.labelled(page.word("note"), Text(render.sentence(note, look.language)), "dim")
+    return page.text()
+
+
+class _Page:
+    def __init__(self, look: Look) -> None:
+        self.look = look
+        self.width = max(look.width, 40)
+        self.lines: list[Text] = []
+
+    def text(self) -> str:
+        out = io.StringIO()
+        console = Console(
+            file=out,
+            width=self.width + 1,
+            force_terminal=self.look.colour,
+            no_color=not self.look.colour,
+            color_system="standard" if self.look.colour else None,
+            highlight=False,
+            emoji=False,
+            markup=False,
+        )
+        for line in self.lines:
+            line.rstrip()
+            console.print(line, overflow="ignore", no_wrap=True, crop=False, soft_wrap=True)
+        return out.getvalue()
+
+    def word(self, key: str) -> str:
+        words = load.words(self.look.language)
+        return words.get(key, load.words("en").get(key, key))
+
+    def say(self, message: Message) -> Text:
+        """A sentence with the user's own text set apart."""
+        result = Text()
+        for index, part in enumerate(render.sentence(message, self.look.language).split("`")):
+            result.append(f"`{part}`" if index % 2 else part, "cyan" if index % 2 else "")
+        return result
+
+    # -- one finding
+
+    def finding(self, finding: Finding) -> None:
+        self.headline(finding)
+        self.path(finding)
+        seen = [said for item in finding.evidence if (said := self.evidence(item)) is not None]
+        if seen:
+            self.labelled(self.word("seen"), Text("; ").join(seen))
+        for fix in finding.fixes:
+            self.fix(fix)
+        for other in finding.related:
+            self.related(other)
+
+    def headline(self, finding: Finding) -> None:
+        likely = finding.certainty == "likely"
+        style = {"error": "bold red", "warning": "bold yellow"}.get(finding.severity, "bold")
+        head = Text()
+        word = self.word("likely") if likely else self.word(finding.severity)
+        head.append(f"{word}[{finding.cause}]", style)
+        head.append(" ")
+        head.append_text(self.say(finding.message))
+        place = Text(f"{printable(finding.at.file)}:{finding.at.line}", "dim")
+        gap = self.width - head.cell_len - place.cell_len
+        if gap >= 2:
+            self.lines.append(head + Text(" " * gap) + place)
+            return
+        self.lines += _wrapped(head, self.width)
+        self.lines.append(Text("  ") + place)
+
+    def path(self, finding: Finding) -> None:
+        shown = [(step, self.code_of(step.at)) for step in finding.path]
+        gutter = max((len(str(step.at.line)) for step, _ in shown), default=1) + 2
+        longest = max((cell_len(code) for _, code in shown), default=0)
+        room = self.width - gutter - 3
+        code_width = min(longest, max(room - _NARROWEST_NOTE - 10, room * 55 // 100))
+        beside = room - code_width - 3 >= _NARROWEST_NOTE
+        place: tuple[str, str] | None = None
+        several = len({(step.at.file, step.at.function) for step, _ in shown}) > 1
+        for step, code in shown:
+            here = (step.at.file, step.at.function)
+            if several and here != place:
+                self.lines.append(Text(f"{'':{gutter}} . {self.place_name(step.at, finding.at)}", "dim"))
+            place = here
+            self.step(step, code, finding, gutter, code_width if beside else room, beside)
+
+    def place_name(self, at: Location, main: Location) -> str:
+        function = f"{at.function}()" if at.function else "<module>"
+        return printable(function if at.file == main.file else f"{at.file}, {function}")
+
+    def step(self, step: Step, code: str, finding: Finding, gutter: int, code_width: int, beside: bool) -> None:
+        blamed = (step.at.file, step.at.line) == (finding.at.file, finding.at.line)
+        head = Text(f"{step.at.line:>{gutter}} | ", "bold blue" if blamed else "blue")
+        cut = set_cell_size(code, code_width - 1) + "…" if cell_len(code) > code_width else code
+        head.append(cut, "bold" if blamed else "")
+        note = self.say(step.note) if step.note is not None else Text()
+        note.stylize("red" if blamed else "dim")
+        if beside:
+            head.append(" " * (code_width - cell_len(cut) + 3))
+            start = gutter + 3 + code_width + 3
+            first, *rest = _wrapped(note, self.width - start) or [Text()]
+            self.lines.append(head + first)
+            marks = self.marks(step, code, code_width) if blamed else None
+            below = f"{'':{gutter}} | "
+            if marks is not None:
+                line = Text(below, "blue")
+                line.append(marks, "bold red")
+                line.append(" " * (code_width - cell_len(marks) + 3))
+                self.lines.append(line + (rest.pop(0) if rest else Text()))
+            self.lines += [Text(f"{'':{gutter}} | ", "blue") + Text(" " * (code_width + 3)) + more for more in rest]
+        else:
+            self.lines.append(head)
+            marks = self.marks(step, code, code_width) if blamed else None
+            if marks is not None:
+                self.lines.append(Text(f"{'':{gutter}} | ", "blue") + Text(marks, "bold red"))
+            self.lines += [Text(f"{'':{gutter}}     ") + part for part in _wrapped(note, self.width - gutter - 5)]
+
+    def code_of(self, at: Location) -> str:
+        source = source_text.read(at.file)
+        return printable(source.line(at.line).strip()) if source is not None else ""
+
+    def marks(self, step: Step, code: str, code_width: int) -> str | None:
+        """Carets under the expression at fault, counted in terminal cells."""
+        at = step.at
+        source = source_text.read(at.file)
+        if source is None or at.end_column is None:
+            return None
+        raw = source.line(at.line)
+        indent = len(raw) - len(raw.lstrip())
+        end = at.end_column if at.end_line in (None, at.line) else len(raw.rstrip()) + 1
+        before = cell_len(printable(raw[indent : max(at.column - 1, indent)]))
+        length = cell_len(printable(raw[max(at.column - 1, indent) : end - 1]))
+        length = min(length, code_width - before)
+        return " " * before + "^" * length if length > 0 else None
+
+    def evidence(self, item: Evidence) -> Text | None:
+        if item.claim is not None:
+            said = self.say(item.claim)
+            if item.at is not None:
+                said.append(f" ({printable(_short(item.at.file))}:{item.at.line})")
+            return said
+        return Text(_facts(item.subject, item.facts))
+
+    def fix(self, fix: Fix) -> None:
+        said = self.say(fix.title)
+        tried = fix.verification
+        if tried is not None:
+            key = "verified" if tried.passed else "failed"
+            template = self.word(key)
+            told = template.format(trained=tried.trained, trainable=tried.trainable, changed=tried.changed, failure=tried.failure or "-")
+            said.append("  ")
+            said.append(printable(told), "green" if tried.passed else "yellow")
+        self.labelled(self.word("fix" if fix.edits else "try"), said, "bold green")
+        for file in dict.fromkeys(edit.file for edit in fix.edits):
+            source = source_text.read(file)
+            if source is None:
+                continue
+            after = edits.apply(source.text, [edit for edit in fix.edits if edit.file == file])
+            changes = list(edits.changed_lines(source.text, after))
+            for sign, number, line in changes[:_CHANGES_SHOWN]:
+                shown = f"{number:>{_LABEL + 1}} {sign} {printable(line)}"
+                cut = set_cell_size(shown, self.width - 1) + "…" if cell_len(shown) > self.width else shown
+                self.lines.append(Text(cut, "green" if sign == "+" else "red"))
+            if len(changes) > _CHANGES_SHOWN:
+                self.lines.append(Text(f"{'':{_LABEL + 1}} … {len(changes) - _CHANGES_SHOWN}", "dim"))
+
+    def related(self, other: Finding) -> None:
+        said = Text(f"{printable(other.at.file)}:{other.at.line} ", "dim")
+        said.append(f"[{other.cause}] ", "bold")
+        said.append_text(self.say(other.message))
+        self.labelled(self.word("also"), said)
+
+    def labelled(self, label: str, said: Text, style: str = "bold") -> None:
+        parts = _wrapped(said, self.width - _LABEL - 2)
+        for index, part in enumerate(parts):
+            head = Text("  ")
+            head.append(set_cell_size(label if index == 0 else "", _LABEL), style)
+            self.lines.append(head + part)
+
+
+def _wrapped(said: Text, width: int) -> list[Text]:
+    console = Console(width=max(width, 10), file=io.StringIO())
+    return [line for line in said.wrap(console, max(width, 10)) if line.cell_len] if said.cell_len else []
+
+
+def _short(file: str) -> str:
+    """The last parts of a path in a package: enough to know it by."""
+    parts = file.split("/")
+    return "/".join(parts[parts.index("site-packages") + 1 :]) if "site-packages" in parts else file
+
+
+def _facts(subject: str, facts: Mapping[str, object]) -> str:
+    shown: list[str] = []
+    for key, value in facts.items():
+        if key == "requires_grad":
+            shown.append(f"requires_grad {value}")
+        elif key in ("shape", "dtype", "grad_fn"):
+            shown.append(f"shape {_shape(value)}" if key == "shape" else str(value).removeprefix("torch."))
+        else:
+            shown.append(f"{key} {value}")
+    return f"{render.one_line(subject, 40)}: {', '.join(shown)}"
+
+
+def _shape(value: object) -> str:
+    return str(value) if isinstance(value, tuple) else str(tuple(value) if isinstance(value, Iterable) else value)

@@ -11,7 +11,8 @@ from gradwhy.runtime.ancestry import Reached, behind
 from gradwhy.runtime.failure import LiveFrame
 from gradwhy.runtime.probes import Situation
 from gradwhy.runtime.recorder import Record
-from gradwhy.runtime.sites import Site
+from gradwhy.runtime.sites import Site, located
+from gradwhy.source.slicing import definitions
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +25,7 @@ class Loss:
     record: Record | None
     reached: tuple[Reached, ...]
     trained: frozenset[int]
-    """ids of the parameters that optimizers hold."""
+    """ids of what the optimizers hold."""
 
     @classmethod
     def of(cls, tensor: Any, index: int, surface: LiveFrame, situation: Situation) -> Loss:
@@ -32,8 +33,15 @@ class Loss:
         record = recorder.record_of(tensor)
         name = _name_at(surface.site, index) or situation.names.variable(tensor)
         reached = tuple(behind(record)) if record is not None else ()
-        trained = (id(p) for made in situation.watch.journal.optimizers for p in made.parameters())
-        return cls(tensor, name or "the loss", surface, record, reached, frozenset(trained))
+        return cls(tensor, name or "the loss", surface, record, reached, _trained(situation))
+
+
+def _trained(situation: Situation) -> frozenset[int]:
+    """What the optimizers in sight are to train; all that were made, where none is in sight."""
+    in_sight = [id(optimizer) for optimizer in situation.names.optimizers.values()]
+    made = situation.watch.journal.optimizers
+    seen = [record for record in made if id(record.reference()) in in_sight] or made
+    return frozenset(id(parameter) for record in seen for parameter in record.parameters())
 
 
 def _name_at(site: Site, index: int) -> str:
@@ -49,6 +57,18 @@ def _name_at(site: Site, index: int) -> str:
     if isinstance(first, (ast.Tuple, ast.List)):
         first = first.elts[index] if index < len(first.elts) else None
     return source.segment(first) if first is not None else ""
+
+
+def definition(loss: Loss) -> tuple[Location, str] | None:
+    """Where the failing function computes the loss: the last assignment to its name before the failing line."""
+    site = loss.surface.site
+    node, source = site.node(), site.source
+    if node is None or source is None or source.tree is None:
+        return None
+    scope = source.function(node) or source.tree
+    before = [value for bound, value, _ in definitions(scope) if loss.name in bound and value.lineno <= site.line]
+    last = max(before, key=lambda value: value.lineno, default=None)
+    return (located(source, last, site.function), source.segment(last)) if last is not None else None
 
 
 @dataclass(slots=True)

@@ -12,7 +12,9 @@ def leaves(tensor: Any, limit: int = 20_000) -> Iterator[Any]:
     Leaves are the ``variable`` of ``AccumulateGrad`` nodes (torch/autograd/graph.py, ``Node.next_functions``).
     """
     if tensor.grad_fn is None:
-        if tensor.requires_grad:
+        if tensor._base is not None and tensor._base.grad_fn is not None:
+            yield from leaves(tensor._base, limit)
+        elif tensor.requires_grad:
             yield tensor
         return
     stack, seen = [tensor.grad_fn], set[Any]()

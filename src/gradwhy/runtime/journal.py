@@ -76,12 +76,12 @@ class Journal:
         self.backward_count = 0
         self.steps = 0
         self.device_moves: list[tuple[Site, ...]] = []
-        self._order = 0
+        self.order = 0
         self._unwound: tuple[int, GradScope | None] = (0, None)
 
     def next_order(self) -> int:
-        self._order += 1
-        return self._order
+        self.order += 1
+        return self.order
 
     # -- grad mode
 

@@ -22,6 +22,7 @@ class Names:
         self.modules: dict[str, Any] = {}
         self.parameters: dict[int, str] = {}
         self.owners: dict[int, str] = {}
+        self.optimizers: dict[str, Any] = {}
         self._variables: dict[int, str] = {}
         for live in reversed(frames):
             if not live.is_users:
@@ -56,6 +57,8 @@ class Names:
         if _is(value, torch.nn.Module):
             if not any(value is known for known in self.modules.values()):
                 self.modules[name] = value
+        elif _is(value, torch.optim.Optimizer):
+            self.optimizers.setdefault(name, value)
         elif _is(value, torch.Tensor):
             self._variables.setdefault(id(value), name)
 

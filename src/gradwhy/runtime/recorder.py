@@ -41,7 +41,8 @@ class Input:
         node = tensor.grad_fn
         self.node = node.name() if node is not None else ""
         self.sequence = node._sequence_nr() if node is not None else -1
-        self.leaves: tuple[int, ...] = (id(tensor),) if node is None else ()
+        # A view that was made with gradients off has no node and is no leaf: what it views has them.
+        self.leaves: tuple[int, ...] = (id(tensor),) if node is None and tensor._base is None else ()
 
 
 class Record:
@@ -188,10 +189,18 @@ class Recorder(TorchFunctionMode):
                     if not result.requires_grad:
                         self._untracked(func, args, kwargs, (result,))
         except Exception as fault:
-            self._fault(fault)
+            self.note_fault(fault)
         return result
 
-    def _fault(self, fault: BaseException) -> None:
+    def observe(self, func: Any, args: Any, kwargs: Any, result: Any) -> None:
+        """Record a call that the mode could not see."""
+        try:
+            if self.active and isinstance(result, Tensor) and not result.requires_grad:
+                self._untracked(func, args, kwargs, (result,))
+        except Exception as fault:
+            self.note_fault(fault)
+
+    def note_fault(self, fault: BaseException) -> None:
         """An error of ours is ours alone: it is noted, and after a few the recorder stays out of the way."""
         self.faults.append(fault.with_traceback(None))
         if len(self.faults) >= 5:
@@ -430,7 +439,7 @@ class Recorder(TorchFunctionMode):
 
     def _grad_read(self, func: Any, args: Any, kwargs: Any, result: Any) -> bool:
         # A gradient that backward() left without a graph of its own.
-        if self.record_of(result) is None:
+        if result is not None and self.record_of(result) is None:
             self._sever(func, result, sys._getframe(2))
         return True
 

@@ -18,6 +18,7 @@ from gradwhy.source.slicing import targets
 
 # More stations than this make a path harder to read, not easier.
 _STATIONS = 3
+_RELATED = 4
 
 
 def tell(best: Explanation, others: list[Explanation], loss: Loss, situation: Situation, symptom: str) -> Finding:
@@ -27,7 +28,7 @@ def tell(best: Explanation, others: list[Explanation], loss: Loss, situation: Si
     related: list[Finding] = []
     for other in others:
         place = (other.at.file, other.at.line)
-        if place not in places and other.certain and len(related) < 4:
+        if place not in places and other.certain and other.trains and len(related) < _RELATED:
             places.add(place)
             related.append(_finding(other, loss, situation, symptom, severity="note"))
     return _with_related(main, related)
@@ -67,6 +68,12 @@ def _finding(
     )
 
 
+def _beginning(text: str, words: int = 4) -> str:
+    """The first words of a message: enough to know it by."""
+    parts = render.one_line(text, 400).split(" ")
+    return " ".join(parts[:words]) + (" …" if len(parts) > words else "")
+
+
 def _absolute(explanation: Explanation, loss: Loss) -> str:
     return explanation.site.file if explanation.site is not None and explanation.opened is None else explanation.at.file
 
@@ -81,9 +88,13 @@ def _path(explanation: Explanation, loss: Loss, situation: Situation, symptom: s
         steps += _around_cut(explanation, cut.record, loss, situation, symptom)
         steps += _stations(cut.trail, cut.record, loss, symptom)
     elif loss.reached and loss.record is not None and (made := loss.record.site) is not None:
-        steps.append(_station(made, torch_name(loss.record.func), Message(f"{symptom}.made")))
-    failed = Message(f"{symptom}.surfaces", {"text": render.one_line(situation.failure.text, 60)})
+        steps.append(_station(made, torch_name(loss.record.func), Message(f"{symptom}.made", {"loss": Code(loss.name)})))
+    failed = Message(f"{symptom}.surfaces", {"error": type(situation.failure.error).__name__, "text": _beginning(situation.failure.text)})
     steps.append(Step(at=loss.surface.site.location(), op="torch.autograd.backward", note=failed))
+    places = {(step.at.file, step.at.line) for step in steps}
+    if (explanation.at.file, explanation.at.line) not in places:
+        before = 1 + next((i for i, step in enumerate(steps) if step.after in ("cut", "off")), len(steps) - 2)
+        steps.insert(before, Step(at=explanation.at, before="cut", after="cut", note=Message(f"{symptom}.called")))
     return tuple(_each_line_once(steps))
 
 

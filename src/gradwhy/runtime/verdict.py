@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from gradwhy.findings import Location
 from gradwhy.runtime.ancestry import torch_name
@@ -34,6 +34,16 @@ class Verdict:
 
 def of_cut(record: Record, journal: Journal) -> Verdict | None:
     """The cause of one cut, or None where its line isn't known."""
+    found = _of_cut(record, journal)
+    if found is None or found.scope is not None or found.site != record.site:
+        return found
+    caller = _caller_of_converter(record)
+    if caller is None:
+        return found
+    return replace(found, at=caller.location(), subject=caller.expression())
+
+
+def _of_cut(record: Record, journal: Journal) -> Verdict | None:
     site = record.site
     if site is None:
         return None
@@ -44,11 +54,13 @@ def of_cut(record: Record, journal: Journal) -> Verdict | None:
         return Verdict(inside.cause, site.location(), site.expression(), site, "draws", library=_library_place(record))
     if name == "torch.Tensor.grad.__get__" or (name == "torch.autograd.grad" and not record.value):
         return _without_create_graph(record, site, name, journal)
+    if row is not None and row.effect == "leaves":
+        return of_departure(record)
     if row is not None and row.cause and _always_cuts(record, row):
-        return Verdict(row.cause, site.location(), site.expression(), site, row.because, library=_library_place(record))
+        return Verdict(row.cause, site.location(), site.expression(), site, row.because)
     if record.grad_off:
         if record.scope is not None:
-            return of_scope(record.scope, site, _library_place(record))
+            return of_scope(record.scope, site)
         return _off_below_python(record, site)
     if record.dtype == "torch.bool":
         return Verdict("comparison", site.location(), site.expression(), site, "truth values")
@@ -66,24 +78,39 @@ def _always_cuts(record: Record, row: table.OpRow) -> bool:
     return row.effect == "cast" and not floating
 
 
-def of_scope(scope: GradScope, site: Site | None, library: Location | None = None) -> Verdict | None:
+def of_departure(record: Record) -> Verdict | None:
+    """The cause of a value's leaving torch, whether or not it still had its path then."""
+    site, row = record.site, table.load().op(torch_name(record.func))
+    if site is None or row is None or row.effect != "leaves" or not row.cause:
+        return None
+    cause = "tensor-rebuild" if _builds_a_tensor(site) else row.cause
+    return Verdict(cause, site.location(), site.expression(), site, row.because)
+
+
+def _builds_a_tensor(site: Site) -> bool:
+    """Whether the line calls an old constructor such as ``torch.Tensor([...])``: a mode sees it as ``__float__``."""
+    node = site.node()
+    return isinstance(node, ast.Call) and dotted_name(node.func).rpartition(".")[2].endswith("Tensor")
+
+
+def of_scope(scope: GradScope, site: Site | None) -> Verdict | None:
     """The cause of a cut that happened with gradients off: the block, decorator or call that switched them off."""
     cause = _CONTEXTS.get(scope.kind, "no_grad-context")
     if scope.decorated is not None and is_user_file(scope.decorated.co_filename):
         place, subject = _decorator(Site(scope.decorated, 0), scope.kind)
-        return Verdict(cause, place, subject, site, scope=scope, library=library)
+        return Verdict(cause, place, subject, site, scope=scope)
     opener = scope.opener
     if opener is not None and is_user_file(opener.file):
         if scope.left_open or _entered_by_hand(opener):
             cause = "grad-mode-left-off"
-        return Verdict(cause, opener.location(), opener.expression(), site, scope=scope, library=library)
+        return Verdict(cause, opener.location(), opener.expression(), site, scope=scope)
     # A library switched them off: the user's line is the one that called it.
     caller = scope.chain[0] if scope.chain else site
     if caller is None:
         return None
     inside = scope.decorated and Site(scope.decorated, 0)
     place_inside = _place(inside or opener)
-    return Verdict(cause, caller.location(), caller.expression(), site, scope=scope, library=place_inside or library)
+    return Verdict(cause, caller.location(), caller.expression(), site, scope=scope, library=place_inside)
 
 
 def _decorator(function: Site, kind: str) -> tuple[Location, str]:
@@ -124,6 +151,59 @@ def _off_below_python(record: Record, site: Site) -> Verdict | None:
             cause = "checkpoint-frozen-input" if checkpoint else "not-differentiable"
             return Verdict(cause, user.location(), user.expression(), site, certain=checkpoint)
     return None
+
+
+def _caller_of_converter(record: Record) -> Site | None:
+    """Who called the function that cut, if cutting what it is given is all that the function does.
+
+    Such a helper (``def to_numpy(t): return t.detach().numpy()``) is right where it is; the call is what a person
+    would change.
+    """
+    site = record.site
+    source, node = (site.source, site.node()) if site is not None else (None, None)
+    if site is None or source is None or node is None:
+        return None
+    function = source.function(node)
+    if isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)):
+        body = [s for s in function.body if not (isinstance(s, ast.Expr) and isinstance(s.value, ast.Constant))]
+        if len(body) != 1 or not isinstance(body[0], ast.Return):
+            return None
+        name = function.name
+    elif isinstance(function, ast.Lambda):
+        name = "<lambda>"
+    else:
+        return None
+    given = {a.arg for a in (*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs)} - {"self", "cls"}
+    base = _base_name(node)
+    for outer in source.enclosing(node):
+        for loop in getattr(outer, "generators", ()):
+            if isinstance(loop.target, ast.Name) and loop.target.id == base:
+                base = _base_name(loop.iter)
+        if outer is function:
+            break
+    if base not in given:
+        return None
+    for depth, frame in enumerate(record.chain):
+        if frame.code.co_name == name:
+            return record.chain[depth + 1] if depth + 1 < len(record.chain) else None
+    return None
+
+
+def _base_name(node: ast.AST) -> str:
+    """The name that a chain of methods, attributes and torch calls starts from: ``t`` in ``torch.argmax(t.float(), 1)``."""
+    while True:
+        if isinstance(node, ast.Call):
+            on_torch = dotted_name(node.func).partition(".")[0] in ("torch", "F", "Variable")
+            if isinstance(node.func, ast.Attribute) and not on_torch:
+                node = node.func.value
+            elif node.args:
+                node = node.args[0]
+            else:
+                return ""
+        elif isinstance(node, (ast.Attribute, ast.Subscript)):
+            node = node.value
+        else:
+            return node.id if isinstance(node, ast.Name) else ""
 
 
 def _library(frame: Site) -> table.LibraryRow | None:

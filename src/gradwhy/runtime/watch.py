@@ -15,7 +15,7 @@ from torch.optim import Optimizer
 from torch.optim import optimizer as optimizers
 from torch.utils._device import DeviceContext
 
-from gradwhy.runtime.journal import Journal
+from gradwhy.runtime.journal import Journal, ScopeKind
 from gradwhy.runtime.recorder import Recorder
 from gradwhy.runtime.sites import is_user_file
 
@@ -52,7 +52,7 @@ class Watch:
         self._patches: list[Callable[[], None]] = []
         self._module_patches: list[Callable[[], None]] = []
         self._path_patches: list[Callable[[], None]] = []
-        self._seen: set[tuple[int, int]] = set()
+        self._seen: set[tuple[int, int, object]] = set()
         self._steps: dict[int, int] = {}
         self._operations_from = 0
 
@@ -62,6 +62,7 @@ class Watch:
         self._patch_grad_modes()
         self._patch_optimizers()
         self._patch_modules()
+        self._patch_variable()
         self._patch_compile()
         os.register_at_fork(after_in_child=self._forked)
         if self.trace != "never":
@@ -105,13 +106,13 @@ class Watch:
             # The compiler would trace into these.
             self._unpatch(self._module_patches)
 
-    def _novel(self, frame: FrameType | None) -> None:
-        """Record in full again when the program does something from a line that it hasn't been on before."""
+    def _novel(self, frame: FrameType | None, what: object = None) -> None:
+        """Record in full again when a line of the program does something that it hasn't done before."""
         while frame is not None and not is_user_file(frame.f_code.co_filename):
             frame = frame.f_back
         if frame is None:
             return
-        key = (id(frame.f_code), frame.f_lasti)
+        key = (id(frame.f_code), frame.f_lasti, what)
         if key not in self._seen:
             self._seen.add(key)
             self._steps.clear()
@@ -150,17 +151,31 @@ class Watch:
         while undo:
             undo.pop()()
 
-    def _patch_grad_modes(self) -> None:
-        journal = self.journal
-        closing = False
+    def _quietly(self, do: Callable[..., None], *args: Any) -> None:
+        """Do something of ours inside the program's own call: what fails is noted and never raised."""
+        try:
+            do(*args)
+        except Exception as fault:
+            self.recorder.note_fault(fault)
 
-        def enter(kind: Any, enables: Callable[[Any], bool]) -> Callable[[Any], Any]:
+    def _opened(self, kind: ScopeKind, scope: object, enables: bool, frame: FrameType, entered: bool) -> None:
+        self._novel(frame, enables)
+        self.journal.open_scope(kind, scope, enables, frame, entered)
+
+    def _patch_grad_modes(self) -> None:
+        # The contexts switch through set_grad_enabled themselves: such inner calls are not somebody's.
+        inside = False
+
+        def enter(kind: ScopeKind, enables: Callable[[Any], bool]) -> Callable[[Any], Any]:
             def make(original: Any) -> Any:
-                def __enter__(self_: Any) -> Any:
-                    result = original(self_)
-                    frame = sys._getframe(1)
-                    self._novel(frame)
-                    journal.open_scope(kind, self_, enables(self_), frame, entered=True)
+                def __enter__(scope: Any) -> Any:
+                    nonlocal inside
+                    inside = True
+                    try:
+                        result = original(scope)
+                    finally:
+                        inside = False
+                    self._quietly(self._opened, kind, scope, enables(scope), sys._getframe(1), True)
                     return result
 
                 return __enter__
@@ -168,72 +183,74 @@ class Watch:
             return make
 
         def leave(original: Any) -> Any:
-            def __exit__(self_: Any, *reason: Any) -> Any:
-                nonlocal closing
-                closing = True
+            def __exit__(scope: Any, *reason: Any) -> Any:
+                nonlocal inside
+                inside = True
                 try:
-                    return original(self_, *reason)
+                    return original(scope, *reason)
                 finally:
-                    closing = False
-                    journal.close_scope(self_, reason[1] if len(reason) > 1 else None)
+                    inside = False
+                    self._quietly(self.journal.close_scope, scope, reason[1] if len(reason) > 1 else None)
 
             return __exit__
 
         def called(original: Any) -> Any:
-            def __init__(self_: Any, mode: bool) -> None:
-                original(self_, mode)
+            def __init__(scope: Any, mode: bool) -> None:
+                original(scope, mode)
                 frame = sys._getframe(1)
                 # step() switches off and on in pairs.
-                if not closing and frame.f_code.co_filename != _OPTIMIZER_FILE:
-                    self._novel(frame)
-                    journal.open_scope("set_grad_enabled", self_, bool(mode), frame, entered=False)
+                if not inside and frame.f_code.co_filename != _OPTIMIZER_FILE:
+                    self._quietly(self._opened, "set_grad_enabled", scope, bool(mode), frame, False)
 
             return __init__
 
         def entered(original: Any) -> Any:
-            def __enter__(self_: Any) -> Any:
-                result = original(self_)
-                journal.enter_scope(self_)
+            def __enter__(scope: Any) -> Any:
+                result = original(scope)
+                self._quietly(self.journal.enter_scope, scope)
                 return result
 
             return __enter__
 
         def decorating(original: Any) -> Any:
-            def __call__(self_: Any, function: Any) -> Any:
-                journal.close_scope(self_)
-                return original(self_, function)
+            def __call__(scope: Any, function: Any) -> Any:
+                self._quietly(self.journal.close_scope, scope)
+                return original(scope, function)
 
             return __call__
 
-        for kind, enables in (
-            ("no_grad", lambda scope: False),
-            ("enable_grad", lambda scope: True),
-            ("inference_mode", lambda scope: not scope.mode),
-        ):
+        kinds: dict[ScopeKind, Callable[[Any], bool]] = {
+            "no_grad": lambda scope: False,
+            "enable_grad": lambda scope: True,
+            "inference_mode": lambda scope: not scope.mode,
+        }
+        for kind, enables in kinds.items():
             context = getattr(grad_mode, kind)
             self._replace(context, "__enter__", enter(kind, enables), self._patches)
             self._replace(context, "__exit__", leave, self._patches)
-        self._replace(grad_mode.set_grad_enabled, "__init__", called, self._patches)
-        self._replace(grad_mode.set_grad_enabled, "__enter__", entered, self._patches)
-        self._replace(grad_mode.set_grad_enabled, "__exit__", leave, self._patches)
-        self._replace(grad_mode.set_grad_enabled, "__call__", decorating, self._patches)
+        for name, make in (("__init__", called), ("__enter__", entered), ("__exit__", leave), ("__call__", decorating)):
+            self._replace(grad_mode.set_grad_enabled, name, make, self._patches)
+
+    def _made(self, optimizer: Optimizer, frame: FrameType) -> None:
+        self.journal.optimizer_made(optimizer, frame)
+        # Another optimizer trains something else, even where the line is an old one.
+        self._novel(frame, self.journal.order)
 
     def _patch_optimizers(self) -> None:
         def made(original: Any) -> Any:
-            def __init__(self_: Any, *args: Any, **kwargs: Any) -> None:
-                original(self_, *args, **kwargs)
-                self._novel(sys._getframe(1))
-                self.journal.optimizer_made(self_, sys._getframe(1))
+            def __init__(optimizer: Any, *args: Any, **kwargs: Any) -> None:
+                original(optimizer, *args, **kwargs)
+                self._quietly(self._made, optimizer, sys._getframe(1))
 
             return __init__
 
         def zeroed(original: Any) -> Any:
-            def zero_grad(self_: Any, *args: Any, **kwargs: Any) -> Any:
-                self._suspend(True)
+            def zero_grad(optimizer: Any, *args: Any, **kwargs: Any) -> Any:
+                self._quietly(self._suspend, True)
                 try:
-                    return original(self_, *args, **kwargs)
+                    return original(optimizer, *args, **kwargs)
                 finally:
-                    self._suspend(False)
+                    self._quietly(self._suspend, False)
 
             return zero_grad
 
@@ -246,11 +263,11 @@ class Watch:
     def _before_step(self, optimizer: Optimizer, args: Any, kwargs: Any) -> None:
         # A closure runs the model inside step(): that must be seen.
         if len(args) < 2 and kwargs.get("closure") is None:
-            self._suspend(True)
+            self._quietly(self._suspend, True)
 
     def _after_step(self, optimizer: Optimizer, args: Any, kwargs: Any) -> None:
-        self._suspend(False)
-        self._stepped(optimizer)
+        self._quietly(self._suspend, False)
+        self._quietly(self._stepped, optimizer)
         if self.on_step is not None:
             self.on_step(optimizer)
 
@@ -274,13 +291,28 @@ class Watch:
             def method(*args: Any, **kwargs: Any) -> Any:
                 frame = sys._getframe(1)
                 if frame.f_code.co_filename != inside_torch:
-                    self._novel(frame)
+                    self._quietly(self._novel, frame)
                 return original(*args, **kwargs)
 
             return method
 
         for name in ("train", "eval", "requires_grad_", "parameters", "named_parameters", "modules", "children"):
             self._replace(torch.nn.Module, name, noticed, self._module_patches)
+
+    def _patch_variable(self) -> None:
+        """``Variable(x)`` drops the history of ``x``, and no mode sees it (torch/autograd/variable.py)."""
+        recorder = self.recorder
+
+        meta = type(torch.autograd.Variable)
+
+        def __call__(cls: Any, *args: Any, **kwargs: Any) -> Any:
+            result = type.__call__(cls, *args, **kwargs)
+            if self.recording:
+                recorder.observe(torch.autograd.Variable, args, kwargs, result)
+            return result
+
+        meta.__call__ = __call__
+        self._patches.append(lambda: delattr(meta, "__call__"))
 
     def _keep_fast_paths(self, on: bool) -> None:
         """Let torch choose the same kernels as without us.
@@ -312,9 +344,8 @@ class Watch:
         def compiling(original: Any) -> Any:
             def compile(*args: Any, **kwargs: Any) -> Any:
                 result = original(*args, **kwargs)
-                if not self.compiled:
-                    self.compiled = True
-                    self._stance(self.recording)
+                self.compiled = True
+                self._quietly(self._stance, self.recording)
                 return result
 
             return compile

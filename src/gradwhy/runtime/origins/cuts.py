@@ -36,7 +36,7 @@ def explain(loss: Loss, situation: Situation) -> Iterable[Explanation]:
         if row is not None and row.effect == "constant":
             continue
         found = verdict.of_cut(record, situation.watch.journal)
-        found = _departure_instead(found, reached, situation)
+        found = _departure_instead(found, reached)
         if found is None:
             continue
         key = (found.cause, found.at.file, found.at.line, found.at.column)
@@ -66,14 +66,13 @@ def explain(loss: Loss, situation: Situation) -> Iterable[Explanation]:
 
 
 def _departure_instead(
-    found: verdict.Verdict | None, reached: Reached, situation: Situation
+    found: verdict.Verdict | None, reached: Reached
 ) -> verdict.Verdict | None:
     """A copy without history that was only made to leave torch: leaving is what cut the path."""
     if found is None or found.cause not in _COPIES:
         return found
     for record in reversed(reached.trail):
-        row = table.load().op(torch_name(record.func))
-        if row is not None and row.effect == "leaves" and row.cause and record.site is not None:
-            site = record.site
-            return verdict.Verdict(row.cause, site.location(), site.expression(), site, row.because)
+        left = verdict.of_departure(record)
+        if left is not None:
+            return left
     return found

@@ -5,13 +5,13 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Iterator
 
-from gradwhy.runtime.ancestry import Reached, behind, torch_name
+from gradwhy.runtime import verdict
+from gradwhy.runtime.ancestry import Reached, behind
 from gradwhy.runtime.explanation import Explanation, Loss
 from gradwhy.runtime.probes import Situation
 from gradwhy.runtime.recorder import Record
 from gradwhy.runtime.sites import Site
 from gradwhy.source.slicing import lines_behind
-from gradwhy.torchapi import table
 
 
 def explain(loss: Loss, situation: Situation) -> Iterable[Explanation]:
@@ -49,20 +49,20 @@ def _starts(loss: Loss) -> Iterator[tuple[Site, ast.AST]]:
 def _explanations(records: list[Record], loss: Loss, certain: bool, distance: int) -> Iterator[Explanation]:
     seen: set[tuple[str, int]] = set()
     for record in records:
+        found = verdict.of_departure(record)
         site = record.site
-        row = table.load().op(torch_name(record.func))
-        if site is None or (site.file, site.line) in seen or row is None or not row.cause:
+        if site is None or found is None or (site.file, site.line) in seen:
             continue
         seen.add((site.file, site.line))
         leaves = {leaf for tracked in record.inputs for leaf in tracked.leaves}
         yield Explanation(
-            cause=row.cause,
-            at=site.location(),
-            subject=site.expression(),
+            cause=found.cause,
+            at=found.at,
+            subject=found.subject,
             certain=certain,
             trains=not leaves or bool(leaves & loss.trained),
             distance=distance + len(seen),
             cut=Reached(record, 0, ()),
             site=site,
-            because=row.because,
+            because=found.because,
         )

@@ -13,7 +13,7 @@ from gradwhy.runtime.journal import FlagChange
 from gradwhy.runtime.probes import Situation
 from gradwhy.runtime.sites import Site, located
 from gradwhy.source import text
-from gradwhy.source.slicing import definitions, names_read
+from gradwhy.source.slicing import dotted_name, names_read
 
 FLAG = "requires_grad"
 
@@ -34,8 +34,9 @@ def explain(loss: Loss, situation: Situation) -> Iterable[Explanation]:
         return
     trains = bool(loss.trained & used.keys()) or not loss.trained
     distance = min(used.values())
-    froze = [change for change in _changes(situation, False) if change.tensors.keys() & used.keys()]
-    decisive = _last_word(froze, (loss.trained & used.keys()) or set(used))
+    matter = (loss.trained & used.keys()) or used.keys()
+    froze = [change for change in _changes(situation, False) if change.tensors.keys() & matter]
+    decisive = _last_word(froze, set(matter))
     steps = tuple((_place(change)[0], _froze_note(change, situation)) for change in froze[:3])
     evidence = (_frozen_evidence(used, situation),)
     for place, name, count in _misspelt(situation):
@@ -64,18 +65,20 @@ def explain(loss: Loss, situation: Situation) -> Iterable[Explanation]:
             steps=steps,
             evidence=evidence,
         )
-    if not froze:
-        for place, subject in _freezing_lines(situation):
-            yield Explanation(
-                cause="frozen-all",
-                at=place,
-                subject=subject,
-                certain=False,
-                trains=trains,
-                distance=distance,
-                steps=((place, Message("frozen-all.freezes")),),
-                evidence=evidence,
-            )
+    if froze:
+        return
+    for weight, (place, subject) in enumerate(_freezing_lines(loss, situation)):
+        yield Explanation(
+            cause="frozen-all",
+            at=place,
+            subject=subject,
+            certain=False,
+            trains=trains,
+            distance=distance,
+            weight=weight,
+            steps=((place, Message("frozen-all.freezes")),) if not (loss.record and loss.record.site and place == loss.record.site.location()) else (),
+            evidence=evidence,
+        )
 
 
 def _tracked_now(situation: Situation) -> set[int]:
@@ -122,37 +125,35 @@ def _released_late(loss: Loss, situation: Situation, used: dict[int, int], late:
 
 
 def _place(change: FlagChange) -> tuple[Location, str]:
-    """Where a person would change a freeze: the line that says ``False``, or the call that passed the module or flag."""
+    """Where a person would change a freeze: the line itself, or the call of a helper that does nothing but freeze."""
     chain = change.chain
-    for depth, site in enumerate(chain):
-        if depth + 1 == len(chain) or not _is_told_from_outside(site):
-            return site.location(), site.expression() or _line_text(site)
-        chain_left = chain[depth + 1]
-        if chain_left.source is None:
-            return site.location(), site.expression()
-    return chain[0].location(), chain[0].expression()
+    depth = 0
+    while depth + 1 < len(chain) and _only_freezes(chain[depth]):
+        depth += 1
+    return chain[depth].location(), chain[depth].expression() or _line_text(chain[depth])
 
 
-def _is_told_from_outside(site: Site) -> bool:
-    """Whether what is frozen at a line, or the flag itself, came in as an argument other than ``self``."""
+def _only_freezes(site: Site) -> bool:
+    """Whether the function around a line only sets flags on what it is given, so that its call decides."""
     source, node = site.source, site.node()
-    if source is None or node is None:
+    if source is None:
         return False
-    function = source.function(node)
+    node = node or source.statement_at(site.line)
+    function = source.function(node) if node is not None else None
     if not isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)):
         return False
-    arguments = {a.arg for a in (*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs)}
-    arguments -= {"self", "cls"}
-    statement = source.statement(node)
-    wanted = names_read(statement) if statement is not None else set()
-    bindings = list(definitions(function))
-    for _ in range(8):
-        more = {n for bound, value, _ in bindings if bound & wanted for n in names_read(value)}
-        if more <= wanted:
-            break
-        wanted |= more
-    made_here = {name for bound, value, _ in bindings if isinstance(value, ast.Call) for name in bound if "." not in name}
-    return bool((wanted - made_here) & arguments)
+    given = function.args
+    names = {a.arg for a in (*given.posonlyargs, *given.args, *given.kwonlyargs, *filter(None, [given.vararg]))}
+    if not names - {"self", "cls"}:
+        return False
+    for inner in ast.walk(function):
+        if isinstance(inner, (ast.Assign, ast.AugAssign, ast.AnnAssign)):
+            written = inner.targets if isinstance(inner, ast.Assign) else [inner.target]
+            if not all(isinstance(target, ast.Attribute) and target.attr == FLAG for target in written):
+                return False
+        elif isinstance(inner, (ast.FunctionDef, ast.ClassDef, ast.With)) and inner is not function:
+            return False
+    return bool(names_read(function) & (names - {"self", "cls"}))
 
 
 def _line_text(site: Site) -> str:
@@ -212,16 +213,41 @@ def _is_on_module(node: ast.Assign, source: text.SourceText, situation: Situatio
     return bool(called & {"modules", "children", "named_modules", "named_children"})
 
 
-def _freezing_lines(situation: Situation) -> Iterator[tuple[Location, str]]:
-    """Lines that would freeze, from the source alone, where the run was not recorded when they ran."""
+def _freezing_lines(loss: Loss, situation: Situation) -> Iterator[tuple[Location, str]]:
+    """Lines that would freeze, from the source, where the run was not recorded when they ran or froze something else.
+
+    What was frozen on other tensors may have been copied (``copy.deepcopy`` keeps the flag); some makers freeze by
+    themselves (``nn.Embedding.from_pretrained``, torch/nn/modules/sparse.py). The last resort is the loss's own line.
+    """
+    for change in _changes(situation, False):
+        yield _place(change)
     for source in _sources(situation):
         for node in ast.walk(source.tree) if source.tree is not None else ():
-            if isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant) and node.value.value is False:
-                if isinstance(node.targets[0], ast.Attribute) and node.targets[0].attr == FLAG:
-                    yield located(source, node), source.segment(node)
-            elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == f"{FLAG}_":
-                if node.args and isinstance(node.args[0], ast.Constant) and node.args[0].value is False:
-                    yield located(source, node), source.segment(node)
+            if _would_freeze(node):
+                yield located(source, node), source.segment(node)
+    made = loss.record.site if loss.record is not None else None
+    if made is not None:
+        yield made.location(), made.expression()
+
+
+def _would_freeze(node: ast.AST) -> bool:
+    if isinstance(node, ast.Assign):
+        target = node.targets[0]
+        return isinstance(target, ast.Attribute) and target.attr == FLAG and _is_false(node.value)
+    if not isinstance(node, ast.Call):
+        return False
+    name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+    if name == f"{FLAG}_":
+        return bool(node.args) and _is_false(node.args[0])
+    if name == "Parameter":
+        return any(k.arg == FLAG and _is_false(k.value) for k in node.keywords)
+    return name == "from_pretrained" and dotted_name(node.func).split(".")[-2:-1] in (["Embedding"], ["EmbeddingBag"]) and not any(
+        k.arg == "freeze" for k in node.keywords
+    )
+
+
+def _is_false(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and node.value is False
 
 
 def _sources(situation: Situation) -> Iterator[text.SourceText]:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from gradwhy.findings import Message
+from gradwhy.findings import Location, Message
 from gradwhy.runtime.ancestry import Reached, torch_name
-from gradwhy.runtime.explanation import Explanation, Loss
+from gradwhy.runtime.explanation import Explanation, Loss, definition
 from gradwhy.runtime.probes import Situation
 from gradwhy.runtime.recorder import Record
 from gradwhy.runtime.sites import Site
@@ -76,17 +76,15 @@ def _model_left_out(loss: Loss, situation: Situation) -> Iterable[Explanation]:
     trainable += [p for made in situation.watch.journal.optimizers for p in made.parameters() if p.requires_grad]
     computed = [r for r in loss.reached if r.record.site is not None and not _is_factory(r)]
     if trainable and computed:
-        place = computed[0].record.site
-        assert place is not None
+        place, subject = definition(loss) or _of(computed[0].record)
         yield Explanation(
             cause="module-unused",
-            at=place.location(),
-            subject=place.expression(),
+            at=place,
+            subject=subject,
             certain=False,
             trains=True,
             distance=0,
-            site=place,
-            steps=((place.location(), Message("module-unused.made")),),
+            steps=((place, Message("module-unused.made")),),
         )
     elif not trainable:
         made = [r for r in loss.reached if r.record.site is not None and _is_factory(r)]
@@ -101,6 +99,12 @@ def _model_left_out(loss: Loss, situation: Situation) -> Iterable[Explanation]:
                 site=place,
                 steps=((place.location(), Message("requires_grad-missing.made")),),
             )
+
+
+def _of(record: Record) -> tuple[Location, str]:
+    site = record.site
+    assert site is not None
+    return site.location(), site.expression()
 
 
 def _is_factory(reached: Reached) -> bool:
