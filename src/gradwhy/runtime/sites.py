@@ -87,7 +87,11 @@ class Site(NamedTuple):
         if source is None or source.tree is None:
             return None
         found = self._positioned(source) if sys.version_info >= (3, 11) else self._executing(source)
-        # What a decorator or a ``with`` calls implicitly is placed on the whole statement.
+        # Entering a context is placed on the whole statement: with one context it is clear which.
+        if found is None and isinstance(block := source.statement_at(self.line), (ast.With, ast.AsyncWith)):
+            found = block if block.lineno == self.line else None
+        if isinstance(found, (ast.With, ast.AsyncWith)):
+            return found.items[0].context_expr if len(found.items) == 1 else None
         return found
 
     def _positioned(self, source: text.SourceText) -> ast.AST | None:

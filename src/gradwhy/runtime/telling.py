@@ -3,27 +3,36 @@
 from __future__ import annotations
 
 import ast
+from dataclasses import replace
 from typing import Any
 
 from gradwhy.catalog import render
-from gradwhy.findings import Code, Evidence, Finding, GradState, Location, Message, Step, fingerprint
+from gradwhy.findings import Code, Evidence, Finding, Fix, GradState, Location, Message, Severity, Step, fingerprint
 from gradwhy.runtime import graph
 from gradwhy.runtime.ancestry import torch_name
 from gradwhy.runtime.explanation import Explanation, Loss
 from gradwhy.runtime.probes import Situation
 from gradwhy.runtime.recorder import Input, Record
-from gradwhy.runtime.sites import Site
+from gradwhy.runtime.sites import Site, located
 from gradwhy.source import text
-from gradwhy.source.slicing import targets
+from gradwhy.source.slicing import definitions, targets
 
 # More stations than this make a path harder to read, not easier.
 _STATIONS = 3
 _RELATED = 4
 
 
-def tell(best: Explanation, others: list[Explanation], loss: Loss, situation: Situation, symptom: str) -> Finding:
-    """The finding for the best explanation, with the others as ``related``."""
-    main = _finding(best, loss, situation, symptom)
+def tell(
+    best: Explanation,
+    others: list[Explanation],
+    remarks: list[Finding],
+    fixes: tuple[Fix, ...],
+    loss: Loss,
+    situation: Situation,
+    symptom: str,
+) -> Finding:
+    """The finding for the best explanation, with the other explanations and remarks as ``related``."""
+    main = _finding(best, loss, situation, symptom, fixes=fixes)
     places = {(best.at.file, best.at.line)}
     related: list[Finding] = []
     for other in others:
@@ -31,17 +40,16 @@ def tell(best: Explanation, others: list[Explanation], loss: Loss, situation: Si
         if place not in places and other.certain and other.trains and len(related) < _RELATED:
             places.add(place)
             related.append(_finding(other, loss, situation, symptom, severity="note"))
-    return _with_related(main, related)
-
-
-def _with_related(finding: Finding, related: list[Finding]) -> Finding:
-    import dataclasses
-
-    return dataclasses.replace(finding, related=tuple(related))
+    return replace(main, related=(*related, *remarks))
 
 
 def _finding(
-    explanation: Explanation, loss: Loss, situation: Situation, symptom: str, severity: Any = "error"
+    explanation: Explanation,
+    loss: Loss,
+    situation: Situation,
+    symptom: str,
+    severity: Severity = "error",
+    fixes: tuple[Fix, ...] = (),
 ) -> Finding:
     surface = loss.surface.site
     headline = f"{explanation.cause}.headline"
@@ -64,6 +72,7 @@ def _finding(
         path=_path(explanation, loss, situation, symptom),
         message=message,
         evidence=(*_evidence(explanation, situation), *explanation.evidence),
+        fixes=fixes,
         fingerprint=fingerprint(explanation.cause, explanation.at, line_text),
     )
 
@@ -109,14 +118,40 @@ def _around_cut(
         made = Site(code, lasti)
         if site is None or (made.file, made.line) != (site.file, site.line):
             note = _tracked(before, situation, symptom)
-            steps.append(Step(at=made.location(), op=torch_name(func), before="tracked", after="tracked", note=note))
+            place = _bound_nearby(site, record) or made.location()
+            steps.append(Step(at=place, op=torch_name(func), before="tracked", after="tracked", note=note))
     if site is not None:
         row_note = Message(f"{explanation.cause}.cut", {"op": torch_name(record.func).rpartition(".")[2], "because": explanation.because})
         state: GradState = "off" if record.grad_off else "cut"
+        site = _inside_scope(record) or site
         steps.append(
             Step(at=site.location(), op=torch_name(record.func), before="tracked", after=state, note=row_note)
         )
     return steps
+
+
+def _inside_scope(record: Record) -> Site | None:
+    """The line inside the block, or the decorated function, that the cut happened under: nearer than a line in a module."""
+    scope = record.scope
+    if scope is None:
+        return None
+    codes = [scope.decorated, scope.opener.code if scope.opener is not None else None]
+    return next((site for code in codes for site in record.chain if site.code is code), None)
+
+
+def _bound_nearby(site: Site | None, record: Record) -> Location | None:
+    """The line of the cut's own function that bound its input's name: nearer to the reader than a line in a module."""
+    source, node = (site.source, site.node()) if site is not None else (None, None)
+    if site is None or source is None or node is None or source.tree is None:
+        return None
+    name = names_at(site, record)[0]
+    bound = [
+        value
+        for names, value, _ in definitions(source.function(node) or source.tree)
+        if name in names and value.lineno < site.line
+    ]
+    last = max(bound, key=lambda value: value.lineno, default=None)
+    return located(source, last, site.function) if last is not None else None
 
 
 def _tracked(before: Input, situation: Situation, symptom: str) -> Message:
@@ -166,7 +201,7 @@ def _evidence(explanation: Explanation, situation: Situation) -> list[Evidence]:
     found: list[Evidence] = []
     record = explanation.cut.record if explanation.cut is not None else None
     if record is not None and record.site is not None:
-        named = _names_at(record.site, record)
+        named = names_at(record.site, record)
         for tracked in record.inputs[:1]:
             facts: dict[str, Any] = {"requires_grad": True, "shape": tracked.shape, "dtype": tracked.dtype}
             if tracked.node:
@@ -177,6 +212,10 @@ def _evidence(explanation: Explanation, situation: Situation) -> list[Evidence]:
             found.append(Evidence(kind="tensor", subject=named[1] or "result", facts=facts))
         if record.grad_off:
             found.append(Evidence(kind="grad-mode", subject="torch.is_grad_enabled()", facts={"enabled": False}))
+    if situation.watch.journal.device_moves:
+        moved = next((chain[0] for chain in situation.watch.journal.device_moves if chain), None)
+        claim = Message("no-graph.device")
+        found.append(Evidence(kind="source", subject="device", claim=claim, at=moved.location() if moved else None))
     if explanation.library is not None:
         found.append(
             Evidence(
@@ -189,7 +228,7 @@ def _evidence(explanation: Explanation, situation: Situation) -> list[Evidence]:
     return found
 
 
-def _names_at(site: Site, record: Record) -> tuple[str, str]:
+def names_at(site: Site, record: Record) -> tuple[str, str]:
     """What the line calls the cut's input and its result."""
     node, source = site.node(), site.source
     if node is None or source is None:

@@ -15,6 +15,7 @@ from gradwhy.torchapi import table
 
 _CHECKPOINT = "torch/utils/checkpoint.py"
 _CONTEXTS = {"no_grad": "no_grad-context", "inference_mode": "inference_mode-context"}
+_CONVERSIONS = frozenset({"detach", "data-attribute", "item", "numpy-roundtrip", "tensor-rebuild"})
 _DECORATIONS = ("no_grad", "inference_mode", "set_grad_enabled")
 
 
@@ -35,7 +36,7 @@ class Verdict:
 def of_cut(record: Record, journal: Journal) -> Verdict | None:
     """The cause of one cut, or None where its line isn't known."""
     found = _of_cut(record, journal)
-    if found is None or found.scope is not None or found.site != record.site:
+    if found is None or found.cause not in _CONVERSIONS or found.site != record.site:
         return found
     caller = _caller_of_converter(record)
     if caller is None:

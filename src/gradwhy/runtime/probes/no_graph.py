@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 
 from gradwhy.findings import Finding
-from gradwhy.runtime import elsewhere
+from gradwhy.runtime import elsewhere, remedying
 from gradwhy.runtime.explanation import Explanation, Loss
 from gradwhy.runtime.failure import Failure
 from gradwhy.runtime.origins import all_origins
 from gradwhy.runtime.probes import Situation
+from gradwhy.runtime.reviews import all_reviews
 from gradwhy.runtime.telling import tell
 
 SYMPTOM = "no-graph"
@@ -33,7 +34,11 @@ def diagnose(situation: Situation) -> list[Finding]:
     if not explanations:
         explanations = elsewhere.explain(loss, situation)
     ranked = sorted(explanations, key=lambda explanation: _rank(explanation, explanations))
-    return [tell(ranked[0], ranked[1:], loss, situation, SYMPTOM)] if ranked else []
+    if not ranked:
+        return []
+    remarks = [finding for each in all_reviews() for finding in each.review(situation)]
+    fixes = remedying.fixes(ranked[0], loss, situation)
+    return [tell(ranked[0], ranked[1:], remarks, fixes, loss, situation, SYMPTOM)]
 
 
 def _rank(explanation: Explanation, among: list[Explanation]) -> tuple[bool, bool, int, int]:

@@ -1,0 +1,169 @@
+"""Tells a remedy what the run knows of a fault: names, shapes, the loss call, the lines that need gradients."""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+from gradwhy.findings import Fix, Location
+from gradwhy.runtime.ancestry import torch_name
+from gradwhy.runtime.explanation import Explanation, Loss
+from gradwhy.runtime.probes import Situation
+from gradwhy.runtime.recorder import Record
+from gradwhy.runtime.sites import Site, display_path
+from gradwhy.runtime.telling import names_at
+from gradwhy.source import text
+from gradwhy.static import remedy
+from gradwhy.torchapi import table
+
+
+def fixes(explanation: Explanation, loss: Loss, situation: Situation) -> tuple[Fix, ...]:
+    """Fixes with edits where a remedy is sure of them, else the catalogue's advice."""
+    fault = _fault(explanation, loss, situation)
+    record = explanation.cut.record if explanation.cut is not None else None
+    op = torch_name(record.func).rpartition(".")[2] if record is not None else ""
+    given = _given(record)
+    if "misspelt" in explanation.facts and fault is None:
+        return (remedy.advice(explanation.cause, key="advice-misspelt"),)
+    found = remedy.fixes(fault) if fault is not None else []
+    return tuple(fix for fix in found if fix.edits) or (remedy.advice(explanation.cause, given, op=op),)
+
+
+def _fault(explanation: Explanation, loss: Loss, situation: Situation) -> remedy.Fault | None:
+    file = _file(explanation.at, loss, situation)
+    source = text.read(file) if file else None
+    if file is None or source is None or source.tree is None:
+        return None
+    node = _node_at(source, explanation.at)
+    if node is None:
+        return None
+    record = explanation.cut.record if explanation.cut is not None else None
+    call, slot, target = _loss_call(explanation, loss, situation, source)
+    rebuild, takes_list = _rebuild(explanation, source, situation)
+    return remedy.Fault(
+        cause=explanation.cause,
+        file=explanation.at.file,
+        source=source,
+        node=node,
+        given=_given(record),
+        made=_made(record),
+        loss_call=call,
+        loss_slot=slot,
+        target=target,
+        rebuild=rebuild,
+        rebuild_takes_list=takes_list,
+        needed=_needed(explanation, file),
+        live=tuple(live.site.line for live in situation.failure.user_frames if live.site.file == file),
+        is_decorator=any(node in getattr(outer, "decorator_list", ()) for outer in source.enclosing(node)),
+    )
+
+
+def _file(at: Location, loss: Loss, situation: Situation) -> str | None:
+    """The file that a location's display path stands for."""
+    known = {live.site.file for live in situation.failure.user_frames}
+    for reached in loss.reached:
+        if reached.record.site is not None:
+            known.add(reached.record.site.file)
+    for change in situation.watch.journal.flags.values():
+        known.update(site.file for site in change.chain)
+    return next((file for file in sorted(known) if display_path(file) == at.file), None)
+
+
+def _node_at(source: text.SourceText, at: Location) -> ast.AST | None:
+    for node in ast.walk(source.tree) if source.tree is not None else ():
+        if isinstance(node, (ast.expr, ast.stmt)) and not isinstance(node, ast.Expr) and node.lineno == at.line:
+            span = source.span(node)
+            if (span.column, span.end_line, span.end_column) == (at.column, at.end_line, at.end_column):
+                return node
+    return None
+
+
+def _given(record: Record | None) -> remedy.Value | None:
+    if record is None or record.site is None or not record.inputs:
+        return None
+    first = record.inputs[0]
+    name = names_at(record.site, record)[0]
+    return remedy.Value(text=name, shape=first.shape, dtype=first.dtype.removeprefix("torch.")) if name else None
+
+
+def _made(record: Record | None) -> remedy.Value | None:
+    if record is None or record.site is None:
+        return None
+    name = names_at(record.site, record)[1]
+    return remedy.Value(text=name, shape=record.shape, dtype=record.dtype.removeprefix("torch."))
+
+
+def _loss_call(
+    explanation: Explanation, loss: Loss, situation: Situation, source: text.SourceText
+) -> tuple[ast.Call | None, int, remedy.Value | None]:
+    """The user's call that reached a torch loss on the way from the cut, in the cut's own function where it can be."""
+    trail = explanation.cut.trail if explanation.cut is not None else ()
+    knowledge = table.load()
+    for record, after in zip(trail, [*trail[1:], explanation.cut.record if explanation.cut else None]):
+        site = record.site
+        if site is None or not knowledge.is_loss(torch_name(record.func)) or site.file != source.path:
+            continue
+        node = site.node()
+        slot = next((slot for slot, parent in record.parents if parent is after and isinstance(slot, int)), 0)
+        if isinstance(node, ast.Call) and len(node.args) >= 2:
+            other = node.args[1 - slot] if slot in (0, 1) else None
+            return node, slot, _live_value(other, site, source, situation)
+    return None, 0, None
+
+
+def _live_value(node: ast.expr | None, site: Site, source: text.SourceText, situation: Situation) -> remedy.Value | None:
+    """The shape of a name in the frame that is still live at that place; names only, nothing is evaluated."""
+    if not isinstance(node, ast.Name):
+        return None
+    for live in situation.failure.user_frames:
+        if live.site.code is site.code:
+            value: Any = live.frame.f_locals.get(node.id)
+            shape = getattr(value, "shape", None)
+            if isinstance(shape, tuple):
+                return remedy.Value(text=source.segment(node), shape=tuple(shape), dtype=str(value.dtype).removeprefix("torch."))
+    return None
+
+
+def _rebuild(explanation: Explanation, source: text.SourceText, situation: Situation) -> tuple[ast.Call | None, bool]:
+    """The line that made a tensor of the departed value, and whether it was given a list of them."""
+    cut = explanation.cut
+    if cut is None:
+        return None, False
+    rebuilt = explanation.facts.get("rebuilt")
+    records = [*cut.trail, *([rebuilt] if isinstance(rebuilt, Record) else [])]
+    for record in reversed(records):
+        row = table.load().op(torch_name(record.func))
+        site = record.site
+        if row is None or row.effect != "builds" or site is None or site.file != source.path:
+            continue
+        node = site.node()
+        if isinstance(node, ast.Call) and node.args:
+            return node, _is_live_list(node.args[0], site, situation)
+    site = cut.record.site
+    node = site.node() if site is not None else None
+    if site is not None and isinstance(node, ast.Call) and node.args:
+        return None, _is_live_list(node.args[0], site, situation)
+    return None, False
+
+
+def _is_live_list(node: ast.expr, site: Site, situation: Situation) -> bool:
+    if not isinstance(node, ast.Name):
+        return False
+    for live in situation.failure.user_frames:
+        if live.site.code is site.code:
+            return type(live.frame.f_locals.get(node.id)) in (list, tuple)
+    statement = site.source.statement(node) if site.source is not None else None
+    scope = site.source.function(node) if site.source is not None and statement is not None else None
+    for inner in ast.walk(scope) if scope is not None else ():
+        if isinstance(inner, ast.Assign) and any(getattr(t, "id", "") == node.id for t in inner.targets):
+            if isinstance(inner.value, (ast.List, ast.ListComp, ast.Tuple)):
+                return True
+    return False
+
+
+def _needed(explanation: Explanation, file: str) -> tuple[int, ...]:
+    lines: list[int] = []
+    if explanation.cut is not None:
+        for record in (*explanation.cut.trail, explanation.cut.record):
+            lines += [site.line for site in (record.site, *record.chain) if site is not None and site.file == file]
+    return tuple(lines)

@@ -1,0 +1,1 @@
+"""One file a cause: the edits that undo it."""

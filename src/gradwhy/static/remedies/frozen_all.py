@@ -1,0 +1,79 @@
+"""Spells the flag right."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable
+
+from gradwhy.findings import Code, Edit, Fix, Message
+from gradwhy.source.slicing import dotted_name, names_read
+from gradwhy.source.text import Span
+from gradwhy.static.remedy import Fault, replace
+
+_FLAG = "requires_grad"
+
+
+def remedies(fault: Fault) -> Iterable[Fix]:
+    """The flag's right spelling; else freezing before the new part is added instead of after it."""
+    yield from _spelling(fault)
+    yield from _order(fault)
+
+
+def _spelling(fault: Fault) -> Iterable[Fix]:
+    """``p.require_grad = True`` sets nothing on a parameter, ``module.requires_grad = True`` nothing on a module."""
+    node = fault.node
+    statement = fault.source.statement(node)
+    if not isinstance(node, ast.Attribute) or not isinstance(statement, ast.Assign) or node not in statement.targets:
+        return
+    if _is_false(statement.value):
+        return
+    if node.attr != _FLAG:
+        edit: Edit = replace(fault, node, f"{fault.source.segment(node.value)}.{_FLAG}")
+    else:
+        owner, value = fault.source.segment(node.value), fault.source.segment(statement.value)
+        edit = replace(fault, statement, f"{owner}.{_FLAG}_({value})")
+    yield Fix(title=Message("frozen-all.fix", {"result": Code(edit.new_text)}), applicability="unsafe", edits=(edit,))
+
+
+def _order(fault: Fault) -> Iterable[Fix]:
+    """The freeze and the statement before it change places, where that one adds something to the same module."""
+    source = fault.source
+    freeze = source.statement(fault.node)
+    while freeze is not None and isinstance(parent := source.parents.get(freeze), ast.For) and len(parent.body) == 1:
+        freeze = parent
+    block = next((b for b in _blocks(source.parents.get(freeze)) if freeze in b), None) if freeze is not None else None
+    if freeze is None or block is None or (index := block.index(freeze)) == 0:
+        return
+    before = block[index - 1]
+    if not _adds_to(before, names_read(freeze)) or before.end_lineno is None or freeze.end_lineno is None:
+        return
+    first, second = (_lines(fault, part.lineno, part.end_lineno or part.lineno) for part in (before, freeze))
+    between = _lines(fault, before.end_lineno + 1, freeze.lineno - 1)
+    last_line = source.line(freeze.end_lineno)
+    whole = Span(before.lineno, 1, freeze.end_lineno, len(last_line) + 1)
+    edit = replace(fault, whole, "\n".join([*second, *between, *first]))
+    title = Message("frozen-all.fix-order", {"before": Code(source.segment(before))})
+    yield Fix(title=title, applicability="unsafe", edits=(edit,))
+
+
+def _adds_to(statement: ast.stmt, names: set[str]) -> bool:
+    """``model.fc = ...``, ``attach_head(model, ...)`` and ``model = add_adapters(model, ...)`` add to ``model``."""
+    if isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Attribute):
+        return dotted_name(statement.targets[0].value) in names
+    value = statement.value if isinstance(statement, (ast.Assign, ast.Expr)) else None
+    if not isinstance(value, ast.Call) or not value.args or not isinstance(value.args[0], ast.Name):
+        return False
+    target = statement.targets[0] if isinstance(statement, ast.Assign) else value.args[0]
+    return value.args[0].id in names and isinstance(target, ast.Name) and target.id == value.args[0].id
+
+
+def _blocks(parent: ast.AST | None) -> Iterable[list[ast.stmt]]:
+    return [block for field in ("body", "orelse", "finalbody") if isinstance(block := getattr(parent, field, None), list)]
+
+
+def _lines(fault: Fault, first: int, last: int) -> list[str]:
+    return [fault.source.line(number) for number in range(first, last + 1)]
+
+
+def _is_false(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and node.value is False

@@ -1,0 +1,5 @@
+"""Keeps tensors as tensors."""
+
+from gradwhy.static.tensors_kept import remedies
+
+__all__ = ["remedies"]

@@ -1,0 +1,110 @@
+"""Edits that several remedies share: leaving out a call, moving lines out of a block or into one."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable
+
+from gradwhy.findings import Edit
+from gradwhy.source.slicing import dotted_name
+from gradwhy.source.text import SourceText, Span
+from gradwhy.static.remedy import Fault, Value, replace
+
+
+def without_method(fault: Fault, node: ast.AST, names: Iterable[str]) -> Edit | None:
+    """``x.name()`` -> ``x``, ``torch.name(x)`` -> ``x``, ``x.data`` -> ``x``; also at the end of a longer chain."""
+    wanted = set(names)
+    inner: ast.AST | None = node
+    while inner is not None:
+        if isinstance(inner, ast.Call):
+            if isinstance(inner.func, ast.Attribute) and inner.func.attr in wanted:
+                on_torch = dotted_name(inner.func.value) == "torch"
+                kept = inner.args[0] if on_torch and inner.args else inner.func.value
+                return replace(fault, inner, fault.source.segment(kept))
+            inner = inner.func.value if isinstance(inner.func, ast.Attribute) else None
+        elif isinstance(inner, ast.Attribute):
+            if inner.attr in wanted:
+                return replace(fault, inner, fault.source.segment(inner.value))
+            inner = inner.value
+        else:
+            return None
+    return None
+
+
+def with_keyword(fault: Fault, call: ast.Call, name: str, value: str) -> Edit:
+    """The call with ``name=value``: changed where it is there, else added as the last argument."""
+    source = fault.source
+    for keyword in call.keywords:
+        if keyword.arg == name:
+            return replace(fault, keyword.value, value)
+    span = source.span(call)
+    last = [*call.args, *(keyword.value for keyword in call.keywords)]
+    after = source.span(max(last, key=lambda n: (n.end_lineno or 0, n.end_col_offset or 0))) if last else None
+    line, column = (after.end_line, after.end_column) if after else (span.end_line, span.end_column - 1)
+    return replace(fault, Span(line, column, line, column), f", {name}={value}" if last else f"{name}={value}")
+
+
+def indent_of(source: SourceText, line: int) -> str:
+    text = source.line(line)
+    return text[: len(text) - len(text.lstrip())]
+
+
+def moved(fault: Fault, first: int, last: int, by: str, out: bool) -> list[Edit]:
+    """The lines from ``first`` to ``last`` with one step of indentation less or more; blank lines and the insides of
+    strings over several lines stay as they are."""
+    inside = _string_lines(fault.source)
+    edits: list[Edit] = []
+    for line in range(first, last + 1):
+        text = fault.source.line(line)
+        if not text.strip() or line in inside:
+            continue
+        if out:
+            if text.startswith(by):
+                edits.append(replace(fault, Span(line, 1, line, len(by) + 1), ""))
+        else:
+            edits.append(replace(fault, Span(line, 1, line, 1), by))
+    return edits
+
+
+def _string_lines(source: SourceText) -> set[int]:
+    lines: set[int] = set()
+    for node in ast.walk(source.tree) if source.tree is not None else ():
+        if isinstance(node, (ast.Constant, ast.JoinedStr)) and (node.end_lineno or 0) > node.lineno:
+            lines.update(range(node.lineno + 1, (node.end_lineno or 0) + 1))
+    return lines
+
+
+def step_of(source: SourceText, outer: int, inner: int) -> str:
+    """One step of indentation, as the file has it between two lines."""
+    return indent_of(source, inner)[len(indent_of(source, outer)) :] or "    "
+
+
+def whole_lines_out(fault: Fault, first: int, last: int) -> Edit:
+    """The edit that takes whole lines away, with their line ends."""
+    source = fault.source
+    if last < len(source.lines):
+        return replace(fault, Span(first, 1, last + 1, 1), "")
+    return replace(fault, Span(first, 1, last, len(source.line(last)) + 1), "")
+
+
+def fitted(value: Value, made: Value | None, target: Value | None, loss: str) -> str | None:
+    """The expression that gives a loss the raw output in the shape that it needs, or None where it can't be told.
+
+    Classification losses take (N, C) logits and class numbers of shape (N,) (torch.nn.CrossEntropyLoss); others want
+    both shapes alike, so (N, 1) becomes (N,) by ``squeeze(1)``, which leaves a batch of one as it is.
+    """
+    if value.shape is None:
+        return None
+    if loss in ("cross_entropy", "CrossEntropyLoss"):
+        fits = target is None or target.shape is None or target.shape in ((value.shape[0], *value.shape[2:]), value.shape)
+        return value.text if fits else None
+    wanted = target.shape if target is not None and target.shape is not None else made.shape if made is not None else None
+    if wanted is None:
+        return None
+    if wanted == value.shape:
+        return value.text
+    for axis in range(1, len(value.shape)):
+        if value.shape[axis] == 1 and wanted == (*value.shape[:axis], *value.shape[axis + 1 :]):
+            simple = isinstance(ast.parse(value.text, mode="eval").body, (ast.Name, ast.Attribute, ast.Call, ast.Subscript))
+            return f"{value.text if simple else f'({value.text})'}.squeeze({axis})"
+    return None
