@@ -30,10 +30,19 @@ from gradwhy.runtime import launch, session
 @click.option("--lang", type=click.Choice(["en", "zh"]), help="Language of the report; default from the locale.")
 @click.option("--trace", type=click.Choice(["auto", "always", "never"]), default="auto", show_default=True,
               help="Record each step, only what is new, or nothing.")  # fmt: skip
+@click.option("--verify", is_flag=True, help="Try each fix: run the program again with it, up to the step that failed. "
+              "What the program writes until then, it writes again.")  # fmt: skip
 @click.argument("script")
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
 def command(
-    module: bool, format_name: str, output: Path | None, lang: str | None, trace: Any, script: str, arguments: tuple[str, ...]
+    module: bool,
+    format_name: str,
+    output: Path | None,
+    lang: str | None,
+    trace: Any,
+    verify: bool,
+    script: str,
+    arguments: tuple[str, ...],
 ) -> Callable[[], None] | int:
     """Run SCRIPT with ARGUMENTS exactly as `python SCRIPT ARGUMENTS` would: same output, same traceback, same exit code.
 
@@ -41,6 +50,7 @@ def command(
     """
     language = render.language_of(lang)
     program = launch.Program(script, arguments, module)
+    folder = str(Path.cwd())
     target = output.absolute() if output is not None else None
     try:
         outcome = session.run(program, trace)
@@ -51,6 +61,8 @@ def command(
         click.echo(f"gradwhy: {render.sentence(Message('words.torch-missing', {'python': sys.executable}), language)}", err=True)
         return 2
     try:
+        if verify:
+            outcome = session.with_trials(outcome, program, folder)
         _deliver(outcome, format_name, target, language)
     except Exception as fault:
         _say(f"gradwhy: {type(fault).__name__}: {fault}")

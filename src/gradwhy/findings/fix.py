@@ -30,17 +30,18 @@ class Verification:
     """What one more run with the edits showed, up to the program's first complete step.
 
     ``trained`` of ``trainable`` parameters received a gradient; ``changed`` of them were changed by ``step()``.
-    ``failure`` is the text of the exception that ended the trial instead, if one did.
+    ``ended`` is True where the program came to its end without such a step; ``failure`` is what stopped it instead.
     """
 
     trained: int
     trainable: int
     changed: int
+    ended: bool = False
     failure: str | None = None
 
     @property
     def passed(self) -> bool:
-        return self.failure is None and self.trained > 0
+        return self.failure is None and (self.trained > 0 or self.ended)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.text import Text
 
 from gradwhy.catalog import load, render
-from gradwhy.findings import Evidence, Finding, Fix, Location, Message, Report, Step
+from gradwhy.findings import Argument, Evidence, Finding, Fix, Location, Message, Report, Step, Verification
 from gradwhy.report.formats import Look
 from gradwhy.source import edits
 from gradwhy.source import text as source_text
@@ -70,9 +70,12 @@ class _Page:
     def finding(self, finding: Finding) -> None:
         self.headline(finding)
         self.path(finding)
-        seen = [said for item in finding.evidence if (said := self.evidence(item)) is not None]
+        seen = [_facts(item.subject, item.facts) for item in finding.evidence if item.claim is None]
         if seen:
-            self.labelled(self.word("seen"), Text("; ").join(seen))
+            self.labelled(self.word("seen"), Text("; ".join(seen)))
+        for item in finding.evidence:
+            if item.claim is not None:
+                self.labelled(self.word("note"), self.claim(item.claim, item.at))
         for fix in finding.fixes:
             self.fix(fix)
         for other in finding.related:
@@ -159,23 +162,17 @@ class _Page:
         length = min(length, code_width - before)
         return " " * before + "^" * length if length > 0 else None
 
-    def evidence(self, item: Evidence) -> Text | None:
-        if item.claim is not None:
-            said = self.say(item.claim)
-            if item.at is not None:
-                said.append(f" ({printable(_short(item.at.file))}:{item.at.line})")
-            return said
-        return Text(_facts(item.subject, item.facts))
+    def claim(self, claim: Message, at: Location | None) -> Text:
+        said = self.say(claim)
+        return said.append(f" ({printable(_short(at.file))}:{at.line})") if at is not None else said
 
     def fix(self, fix: Fix) -> None:
         said = self.say(fix.title)
         tried = fix.verification
         if tried is not None:
-            key = "verified" if tried.passed else "failed"
-            template = self.word(key)
-            told = template.format(trained=tried.trained, trainable=tried.trainable, changed=tried.changed, failure=tried.failure or "-")
+            key = "verified-ended" if tried.ended else "verified" if tried.passed else "failed"
             said.append("  ")
-            said.append(printable(told), "green" if tried.passed else "yellow")
+            said.append(render.sentence(Message(f"words.{key}", _counts(tried)), self.look.language), "green" if tried.passed else "yellow")
         self.labelled(self.word("fix" if fix.edits else "try"), said, "bold green")
         for file in dict.fromkeys(edit.file for edit in fix.edits):
             source = source_text.read(file)
@@ -202,6 +199,11 @@ class _Page:
             head = Text("  ")
             head.append(set_cell_size(label if index == 0 else "", _LABEL), style)
             self.lines.append(head + part)
+
+
+def _counts(tried: Verification) -> dict[str, Argument]:
+    numbers: dict[str, Argument] = {"trained": tried.trained, "trainable": tried.trainable, "changed": tried.changed}
+    return {**numbers, "failure": tried.failure or "no gradient arrived"}
 
 
 def _wrapped(said: Text, width: int) -> list[Text]:

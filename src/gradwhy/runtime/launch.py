@@ -9,6 +9,7 @@ import runpy
 import signal
 import sys
 import zipfile
+from collections.abc import Mapping
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -44,10 +45,10 @@ def check(program: Program) -> None:
         raise CannotRun(f"{program.target} can't be read")
 
 
-def run(program: Program, code: CodeType | None = None) -> None:
-    """Run it in a fresh ``__main__`` to its end; what it raises comes out with gradwhy's own frames removed.
+def run(program: Program, overlay: Mapping[str, CodeType] | None = None) -> None:
+    """Run it in a fresh ``__main__`` to its end; what it raises comes out as it is.
 
-    ``code`` replaces the script's own text, for trying an edit.
+    ``overlay`` has code by absolute path that takes the place of the script's own, for trying an edit.
     """
     main = ModuleType("__main__")
     main.__dict__.update(__builtins__=builtins, __annotations__={}, __spec__=None)
@@ -66,7 +67,7 @@ def run(program: Program, code: CodeType | None = None) -> None:
         _replace_first_path(None if safe else str(Path(filename).resolve().parent))
         loader = importlib.machinery.SourceFileLoader("__main__", filename)
         main.__dict__.update(__file__=filename, __loader__=loader, __cached__=None)
-        exec(code if code is not None else compiled(filename), main.__dict__)
+        exec((overlay or {}).get(filename) or compiled(filename), main.__dict__)
 
 
 def compiled(filename: str) -> CodeType:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from gradwhy.findings import Message, Report
-from gradwhy.runtime import arrival, launch, unwind, warned
+from gradwhy.runtime import arrival, launch, trial, unwind, warned
 
 if TYPE_CHECKING:
     from gradwhy.runtime.watch import TraceMode, Watch
@@ -22,6 +22,8 @@ class Outcome:
 
     error: BaseException | None
     report: Report
+    steps: int = 0
+    """Optimizer steps that were completed."""
 
 
 def run(program: launch.Program, trace: TraceMode = "auto") -> Outcome:
@@ -63,15 +65,14 @@ def run(program: launch.Program, trace: TraceMode = "auto") -> Outcome:
             each()
     if error is not None and not isinstance(error, SystemExit):
         launch.report_uncaught(error)
-    return Outcome(error, _report(error, watches, trouble))
+    steps = watches[0].journal.steps if watches else 0
+    return Outcome(error, _report(error, watches, trouble), steps)
 
 
 def _report(error: BaseException | None, watches: list[Watch], trouble: list[BaseException]) -> Report:
     if not watches:
         return Report(notes=tuple(map(_note, trouble)))
     # Imported here: it needs torch, which a program need not have imported.
-    from dataclasses import replace
-
     from gradwhy.runtime.diagnose import diagnose
 
     try:
@@ -85,3 +86,16 @@ def _note(fault: BaseException) -> Message:
     return Message("words.own-fault", {"error": f"{type(fault).__name__}: {fault}"})
 
 
+
+
+def with_trials(outcome: Outcome, program: launch.Program, folder: str) -> Outcome:
+    """The same outcome with each fix tried that has edits, those that work first. Runs the program again for each."""
+    findings = []
+    for finding in outcome.report.findings:
+        fixes = [
+            replace(fix, verification=trial.verify(fix, program, outcome.steps, folder)) if fix.edits else fix
+            for fix in finding.fixes
+        ]
+        fixes.sort(key=lambda fix: fix.verification is None or not fix.verification.passed)
+        findings.append(replace(finding, fixes=tuple(fixes)))
+    return replace(outcome, report=replace(outcome.report, findings=tuple(findings)))
