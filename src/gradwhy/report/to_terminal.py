@@ -167,13 +167,13 @@ class _Page:
         return said.append(f" ({printable(_short(at.file))}:{at.line})") if at is not None else said
 
     def fix(self, fix: Fix) -> None:
-        said = self.say(fix.title)
+        self.labelled(self.word("fix" if fix.edits else "try"), self.say(fix.title), "bold green")
         tried = fix.verification
         if tried is not None:
             key = "verified-ended" if tried.ended else "verified" if tried.passed else "failed"
-            said.append("  ")
-            said.append(render.sentence(Message(f"words.{key}", _counts(tried)), self.look.language), "green" if tried.passed else "yellow")
-        self.labelled(self.word("fix" if fix.edits else "try"), said, "bold green")
+            told = Text(render.sentence(Message(f"words.{key}", _counts(tried)), self.look.language))
+            told.stylize("green" if tried.passed else "yellow")
+            self.labelled("", told)
         for file in dict.fromkeys(edit.file for edit in fix.edits):
             source = source_text.read(file)
             if source is None:

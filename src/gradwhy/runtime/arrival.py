@@ -60,7 +60,7 @@ def when_imported(name: str, then: Callable[[], None]) -> None:
 def is_installed(name: str) -> bool:
     """Whether a top-level module could be imported, without importing it."""
     if name in sys.modules:
-        return True
+        return sys.modules[name] is not None
     try:
         return importlib.util.find_spec(name) is not None
     except (ImportError, ValueError):

@@ -27,8 +27,11 @@ def diagnose(error: BaseException | None, watch: Watch) -> Report:
                     continue
                 names = names or Names(failure.frames)
                 findings += probe.diagnose(Situation(failure, watch, names))
+                if not findings:
+                    notes.append(Message("words.no-answer", {"operations": watch.recorder.operations}))
     except Exception as fault:
         notes.append(_own_fault(fault))
+    findings += watch.silent
     if watch.compiled:
         notes.append(Message("words.compiled-ran-eager"))
     parameters = sum(1 for _ in names.all_parameters()) if names is not None else 0

@@ -28,12 +28,15 @@ class Loss:
     """ids of what the optimizers hold."""
 
     @classmethod
-    def of(cls, tensor: Any, index: int, surface: LiveFrame, situation: Situation) -> Loss:
+    def of(
+        cls, tensor: Any, index: int, surface: LiveFrame, situation: Situation, record: Record | None = None
+    ) -> Loss:
+        """``record`` where the tensor has one although it requires grad."""
         recorder = situation.watch.recorder
-        record = recorder.record_of(tensor)
+        known = recorder.record_of(tensor) if record is None else record
         name = _name_at(surface.site, index) or situation.names.variable(tensor)
-        reached = tuple(behind(record)) if record is not None else ()
-        return cls(tensor, name or "the loss", surface, record, reached, _trained(situation))
+        reached = tuple(behind(known)) if known is not None else ()
+        return cls(tensor, name or "the loss", surface, known, reached, _trained(situation))
 
 
 def _trained(situation: Situation) -> frozenset[int]:

@@ -8,7 +8,7 @@ from types import FrameType, TracebackType
 from typing import Any
 
 from gradwhy.runtime import unwind
-from gradwhy.runtime.sites import Site, is_user_file
+from gradwhy.runtime.sites import Site, frames_from, is_user_file
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,14 +25,17 @@ class LiveFrame:
 
 @dataclass(slots=True)
 class Failure:
-    """An exception with its frames from the outside in. Read it while the exception is alive, then let it go."""
+    """An exception with its frames from the outside in. Read it while the exception is alive, then let it go.
 
-    error: BaseException
+    ``error`` is None for a fault that raises nothing: then the frames are those of the call that shows it.
+    """
+
+    error: BaseException | None
     frames: list[LiveFrame] = field(default_factory=list)
 
     @property
     def text(self) -> str:
-        return str(self.error)
+        return str(self.error) if self.error is not None else ""
 
     @property
     def user_frames(self) -> list[LiveFrame]:
@@ -57,6 +60,12 @@ class Failure:
                 if isinstance(values.get(name), (tuple, list)):
                     return list(values[name])
         return None
+
+
+def standing_at(frame: FrameType) -> Failure:
+    """A fault without an exception, seen from a frame that is running."""
+    frames = [LiveFrame(each, Site(each.f_code, each.f_lasti)) for each in frames_from(frame)]
+    return Failure(None, frames[::-1])
 
 
 def failures(error: BaseException) -> Iterator[Failure]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import weakref
 from collections import deque
+from collections.abc import Callable
 from types import CodeType, FrameType
 from typing import Any, TypeAlias
 
@@ -115,6 +116,7 @@ class Recorder(TorchFunctionMode):
         super().__init__()
         self.journal = journal
         self.active = True
+        self.on_leaf_loss: Callable[[Any, Record, FrameType], None] = lambda tensor, record, frame: None
         self.faults: list[BaseException] = []
         self.operations = 0
         self.records: dict[int, tuple[weakref.ref[Any], Record]] = {}
@@ -171,6 +173,8 @@ class Recorder(TorchFunctionMode):
                         self.lines[node._sequence_nr()] = (func, frame.f_code, frame.f_lasti)
                     elif func in self._special:
                         self._special[func](func, args, kwargs or {}, result)
+                    elif func in self._builders:
+                        self._untracked(func, args, kwargs, (result,))
                 else:
                     special = self._special.get(func)
                     if special is None or not special(func, args, kwargs or {}, result):
@@ -414,7 +418,13 @@ class Recorder(TorchFunctionMode):
             entry[1].value = ("flagged", self.journal.next_order(), user_chain(sys._getframe(3)))
 
     def _backward(self, func: Any, args: Any, kwargs: Any, result: Any) -> None:
-        self.journal.went_backward(sys._getframe(2))
+        frame = sys._getframe(2)
+        self.journal.went_backward(frame)
+        for tensor in args[0] if isinstance(args[0], _SEQUENCES) else args[:1]:
+            if isinstance(tensor, Tensor) and tensor.requires_grad and tensor.grad_fn is None:
+                entry = self.records.get(id(tensor))
+                if entry is not None and entry[0]() is tensor:
+                    self.on_leaf_loss(tensor, entry[1], frame)
 
     def _moved(self, func: Any, args: Any, kwargs: Any, result: Any) -> None:
         target = args[1] if len(args) > 1 else kwargs.get("device")

@@ -7,7 +7,7 @@ from typing import Any
 
 from gradwhy.findings import Fix, Location
 from gradwhy.runtime.ancestry import torch_name
-from gradwhy.runtime.explanation import Explanation, Loss
+from gradwhy.runtime.explanation import Explanation
 from gradwhy.runtime.probes import Situation
 from gradwhy.runtime.recorder import Record
 from gradwhy.runtime.sites import Site, display_path
@@ -17,9 +17,9 @@ from gradwhy.static import remedy
 from gradwhy.torchapi import table
 
 
-def fixes(explanation: Explanation, loss: Loss, situation: Situation) -> tuple[Fix, ...]:
+def fixes(explanation: Explanation, situation: Situation) -> tuple[Fix, ...]:
     """Fixes with edits where a remedy is sure of them, else the catalogue's advice."""
-    fault = _fault(explanation, loss, situation)
+    fault = _fault(explanation, situation)
     record = explanation.cut.record if explanation.cut is not None else None
     op = torch_name(record.func).rpartition(".")[2] if record is not None else ""
     given = _given(record)
@@ -29,20 +29,20 @@ def fixes(explanation: Explanation, loss: Loss, situation: Situation) -> tuple[F
     return tuple(fix for fix in found if fix.edits) or (remedy.advice(explanation.cause, given, op=op),)
 
 
-def _fault(explanation: Explanation, loss: Loss, situation: Situation) -> remedy.Fault | None:
-    file = _file(explanation.at, loss, situation)
-    source = text.read(file) if file else None
-    if file is None or source is None or source.tree is None:
+def _fault(explanation: Explanation, situation: Situation) -> remedy.Fault | None:
+    file = explanation.at.file
+    source = text.read(file)
+    if source is None or source.tree is None:
         return None
     node = _node_at(source, explanation.at)
     if node is None:
         return None
     record = explanation.cut.record if explanation.cut is not None else None
-    call, slot, target = _loss_call(explanation, loss, situation, source)
+    call, slot, target = _loss_call(explanation, situation, source)
     rebuild, takes_list = _rebuild(explanation, source, situation)
     return remedy.Fault(
         cause=explanation.cause,
-        file=explanation.at.file,
+        file=file,
         source=source,
         node=node,
         given=_given(record),
@@ -53,20 +53,9 @@ def _fault(explanation: Explanation, loss: Loss, situation: Situation) -> remedy
         rebuild=rebuild,
         rebuild_takes_list=takes_list,
         needed=_needed(explanation, file),
-        live=tuple(live.site.line for live in situation.failure.user_frames if live.site.file == file),
+        live=tuple(live.site.line for live in situation.failure.user_frames if display_path(live.site.file) == file),
         is_decorator=any(node in getattr(outer, "decorator_list", ()) for outer in source.enclosing(node)),
     )
-
-
-def _file(at: Location, loss: Loss, situation: Situation) -> str | None:
-    """The file that a location's display path stands for."""
-    known = {live.site.file for live in situation.failure.user_frames}
-    for reached in loss.reached:
-        if reached.record.site is not None:
-            known.add(reached.record.site.file)
-    for change in situation.watch.journal.flags.values():
-        known.update(site.file for site in change.chain)
-    return next((file for file in sorted(known) if display_path(file) == at.file), None)
 
 
 def _node_at(source: text.SourceText, at: Location) -> ast.AST | None:
@@ -94,14 +83,14 @@ def _made(record: Record | None) -> remedy.Value | None:
 
 
 def _loss_call(
-    explanation: Explanation, loss: Loss, situation: Situation, source: text.SourceText
+    explanation: Explanation, situation: Situation, source: text.SourceText
 ) -> tuple[ast.Call | None, int, remedy.Value | None]:
     """The user's call that reached a torch loss on the way from the cut, in the cut's own function where it can be."""
     trail = explanation.cut.trail if explanation.cut is not None else ()
     knowledge = table.load()
     for record, after in zip(trail, [*trail[1:], explanation.cut.record if explanation.cut else None]):
         site = record.site
-        if site is None or not knowledge.is_loss(torch_name(record.func)) or site.file != source.path:
+        if site is None or not knowledge.is_loss(torch_name(record.func)) or display_path(site.file) != source.path:
             continue
         node = site.node()
         slot = next((slot for slot, parent in record.parents if parent is after and isinstance(slot, int)), 0)
@@ -134,7 +123,7 @@ def _rebuild(explanation: Explanation, source: text.SourceText, situation: Situa
     for record in reversed(records):
         row = table.load().op(torch_name(record.func))
         site = record.site
-        if row is None or row.effect != "builds" or site is None or site.file != source.path:
+        if row is None or row.effect != "builds" or site is None or display_path(site.file) != source.path:
             continue
         node = site.node()
         if isinstance(node, ast.Call) and node.args:
@@ -165,5 +154,5 @@ def _needed(explanation: Explanation, file: str) -> tuple[int, ...]:
     lines: list[int] = []
     if explanation.cut is not None:
         for record in (*explanation.cut.trail, explanation.cut.record):
-            lines += [site.line for site in (record.site, *record.chain) if site is not None and site.file == file]
+            lines += [site.line for site in (record.site, *record.chain) if site is not None and display_path(site.file) == file]
     return tuple(lines)

@@ -28,7 +28,6 @@ def _library_folders() -> tuple[str, ...]:
 
 _LIBRARY_FOLDERS = _library_folders()
 _users: dict[str, bool] = {}
-_STARTED_IN = os.path.abspath(os.curdir)
 
 
 def is_user_file(filename: str) -> bool:
@@ -174,7 +173,7 @@ def _position(site: Site) -> tuple[int | None, int | None, int | None, int | Non
 def display_path(filename: str) -> str:
     """A file's path as people read it: relative to the folder we started in where it is below it, with forward slashes."""
     try:
-        relative = os.path.relpath(filename, _STARTED_IN)
+        relative = os.path.relpath(filename, text.STARTED_IN)
     except ValueError:
         relative = filename
     return (filename if relative.startswith("..") else relative).replace(os.sep, "/")

@@ -32,18 +32,18 @@ def tell(
     symptom: str,
 ) -> Finding:
     """The finding for the best explanation, with the other explanations and remarks as ``related``."""
-    main = _finding(best, loss, situation, symptom, fixes=fixes)
+    main = finding_of(best, loss, situation, symptom, fixes=fixes)
     places = {(best.at.file, best.at.line)}
     related: list[Finding] = []
     for other in others:
         place = (other.at.file, other.at.line)
         if place not in places and other.certain and other.trains and len(related) < _RELATED:
             places.add(place)
-            related.append(_finding(other, loss, situation, symptom, severity="note"))
+            related.append(finding_of(other, loss, situation, symptom, severity="note"))
     return replace(main, related=(*related, *remarks))
 
 
-def _finding(
+def finding_of(
     explanation: Explanation,
     loss: Loss,
     situation: Situation,
@@ -51,15 +51,15 @@ def _finding(
     severity: Severity = "error",
     fixes: tuple[Fix, ...] = (),
 ) -> Finding:
+    """One explanation as a finding."""
     surface = loss.surface.site
     headline = f"{explanation.cause}.headline"
     message = Message(
         headline if render.has_sentence(headline) else f"{symptom}.headline",
         {"loss": Code(loss.name), "subject": Code(explanation.subject)},
     )
-    line = text.read(surface.file)
-    at_source = text.read(_absolute(explanation, loss))
-    line_text = at_source.line(explanation.at.line) if at_source is not None else (line.line(surface.line) if line else "")
+    source = text.read(explanation.at.file)
+    line_text = source.line(explanation.at.line) if source is not None else ""
     return Finding(
         cause=explanation.cause,
         symptom=symptom,
@@ -83,10 +83,6 @@ def _beginning(text: str, words: int = 4) -> str:
     return " ".join(parts[:words]) + (" …" if len(parts) > words else "")
 
 
-def _absolute(explanation: Explanation, loss: Loss) -> str:
-    return explanation.site.file if explanation.site is not None and explanation.opened is None else explanation.at.file
-
-
 def _path(explanation: Explanation, loss: Loss, situation: Situation, symptom: str) -> tuple[Step, ...]:
     steps: list[Step] = []
     if explanation.opened is not None:
@@ -98,7 +94,9 @@ def _path(explanation: Explanation, loss: Loss, situation: Situation, symptom: s
         steps += _stations(cut.trail, cut.record, loss, symptom)
     elif loss.reached and loss.record is not None and (made := loss.record.site) is not None:
         steps.append(_station(made, torch_name(loss.record.func), Message(f"{symptom}.made", {"loss": Code(loss.name)})))
-    failed = Message(f"{symptom}.surfaces", {"error": type(situation.failure.error).__name__, "text": _beginning(situation.failure.text)})
+    error = type(situation.failure.error).__name__
+    facts = {"error": error, "text": _beginning(situation.failure.text), "loss": Code(loss.name)}
+    failed = Message(f"{symptom}.surfaces", facts)
     steps.append(Step(at=loss.surface.site.location(), op="torch.autograd.backward", note=failed))
     places = {(step.at.file, step.at.line) for step in steps}
     if (explanation.at.file, explanation.at.line) not in places:

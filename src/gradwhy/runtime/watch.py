@@ -15,8 +15,9 @@ from torch.optim import Optimizer
 from torch.optim import optimizer as optimizers
 from torch.utils._device import DeviceContext
 
+from gradwhy.findings import Finding
 from gradwhy.runtime.journal import Journal, ScopeKind
-from gradwhy.runtime.recorder import Recorder
+from gradwhy.runtime.recorder import Record, Recorder
 from gradwhy.runtime.sites import is_user_file
 
 TraceMode: TypeAlias = Literal["auto", "always", "never"]
@@ -44,8 +45,10 @@ class Watch:
         self.trace: TraceMode = trace
         self.journal = Journal()
         self.recorder = Recorder(self.journal)
+        self.recorder.on_leaf_loss = self._leaf_loss
         self.recording = False
         self.compiled = False
+        self.silent: list[Finding] = []
         self.on_step: Callable[[Optimizer], None] | None = None
         self._thread = threading.get_ident()
         self._suspended_at: int | None = None
@@ -67,6 +70,13 @@ class Watch:
         os.register_at_fork(after_in_child=self._forked)
         if self.trace != "never":
             self._record(True)
+
+    def _leaf_loss(self, tensor: Any, record: Record, frame: FrameType) -> None:
+        # One such loss says it all; each further step would say it again.
+        if not self.silent:
+            from gradwhy.runtime.probes import silent_leaf_loss
+
+            self.silent = silent_leaf_loss.look(tensor, record, frame, self)
 
     def stop(self) -> None:
         global _active

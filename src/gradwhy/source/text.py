@@ -5,10 +5,15 @@ from __future__ import annotations
 import ast
 import functools
 import io
+import os
 import tokenize
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+
+
+STARTED_IN = os.path.abspath(os.curdir)
+"""The folder that relative paths count from: where we were when we started, wherever the program goes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +124,7 @@ class SourceText:
 def read(path: str) -> SourceText | None:
     """The text of a Python file in the encoding it declares, or None where it can't be read."""
     try:
-        data = Path(path).read_bytes()
+        data = Path(STARTED_IN, path).read_bytes()
         encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
         text = io.TextIOWrapper(io.BytesIO(data), encoding, newline="").read()
     except (OSError, SyntaxError, UnicodeDecodeError, ValueError):

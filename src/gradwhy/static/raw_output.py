@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable
 
-from gradwhy.findings import Code, Edit, Fix, Message
+from gradwhy.findings import Argument, Code, Edit, Fix, Message
 from gradwhy.source.slicing import bound_names, definitions, names_read
 from gradwhy.static.remedy import Fault, replace
 from gradwhy.static.rewrites import fitted, whole_lines_out
@@ -25,7 +25,11 @@ def remedies(fault: Fault) -> Iterable[Fix]:
     statement = fault.source.statement(fault.node)
     if isinstance(statement, ast.Assign) and _is_unused(fault, statement, argument):
         edits.append(whole_lines_out(fault, statement.lineno, statement.end_lineno or statement.lineno))
-    title = Message(f"{fault.cause}.fix", {"input": Code(new), "loss": Code(fault.source.segment(call.func))})
+    facts: dict[str, Argument] = {"input": Code(new), "loss": Code(fault.source.segment(call.func))}
+    title = Message(f"{fault.cause}.fix", facts)
+    if new != fault.given.text and fault.target is not None:
+        facts |= {"shape": str(fault.target.shape), "target": Code(fault.target.text)}
+        title = Message(f"{fault.cause}.fix-shaped", facts)
     yield Fix(title=title, applicability="unsafe", edits=tuple(edits))
 
 

@@ -30,18 +30,17 @@ def diagnose(situation: Situation) -> list[Finding]:
     if surface is None or index >= len(tensors):
         return []
     loss = Loss.of(tensors[index], index, surface, situation)
-    explanations = [e for origin in all_origins() for e in origin.explain(loss, situation)]
-    if not explanations:
-        explanations = elsewhere.explain(loss, situation)
-    ranked = sorted(explanations, key=lambda explanation: _rank(explanation, explanations))
+    ranked = explanations(loss, situation) or elsewhere.explain(loss, situation)
     if not ranked:
         return []
     remarks = [finding for each in all_reviews() for finding in each.review(situation)]
-    fixes = remedying.fixes(ranked[0], loss, situation)
+    fixes = remedying.fixes(ranked[0], situation)
     return [tell(ranked[0], ranked[1:], remarks, fixes, loss, situation, SYMPTOM)]
 
 
-def _rank(explanation: Explanation, among: list[Explanation]) -> tuple[bool, bool, int, int]:
-    """What would bring the optimizer's parameters back comes first, then what was seen, then what is nearest."""
-    trains = any(other.trains for other in among)
-    return (trains and not explanation.trains, not explanation.certain, explanation.weight, explanation.distance)
+def explanations(loss: Loss, situation: Situation) -> list[Explanation]:
+    """What the record supports, the best first: what would bring back the gradient of something that an optimizer
+    holds, then what was seen, then what is nearest to the failing call."""
+    found = [explanation for origin in all_origins() for explanation in origin.explain(loss, situation)]
+    trains = any(explanation.trains for explanation in found)
+    return sorted(found, key=lambda e: (trains and not e.trains, not e.certain, e.weight, e.distance))
