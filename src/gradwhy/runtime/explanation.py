@@ -12,7 +12,7 @@ from gradwhy.runtime.failure import LiveFrame
 from gradwhy.runtime.probes import Situation
 from gradwhy.runtime.recorder import Record
 from gradwhy.runtime.sites import Site, located
-from gradwhy.source.slicing import definitions
+from gradwhy.source.slicing import definitions, names_read
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,11 +40,17 @@ class Loss:
 
 
 def _trained(situation: Situation) -> frozenset[int]:
-    """What the optimizers in sight are to train; all that were made, where none is in sight."""
-    in_sight = [id(optimizer) for optimizer in situation.names.optimizers.values()]
+    """What this ``backward`` is to train: the parameters of the optimizers that were cleared for it, else of those in
+    sight, else of all that were made."""
     made = situation.watch.journal.optimizers
-    seen = [record for record in made if id(record.reference()) in in_sight] or made
-    return frozenset(id(parameter) for record in seen for parameter in record.parameters())
+    in_sight = {id(optimizer) for optimizer in situation.names.optimizers.values()}
+    for wanted in (situation.watch.journal.cleared, in_sight):
+        chosen = [record for record in made if id(record.reference()) in wanted]
+        if chosen:
+            break
+    else:
+        chosen = made
+    return frozenset(id(parameter) for record in chosen for parameter in record.parameters())
 
 
 def _name_at(site: Site, index: int) -> str:
@@ -62,16 +68,32 @@ def _name_at(site: Site, index: int) -> str:
     return source.segment(first) if first is not None else ""
 
 
-def definition(loss: Loss) -> tuple[Location, str] | None:
-    """Where the failing function computes the loss: the last assignment to its name before the failing line."""
+def definition(loss: Loss, through_arithmetic: bool = False) -> tuple[Location, str] | None:
+    """Where the failing function computes the loss: the last assignment to its name before the failing line.
+
+    ``through_arithmetic``: where that is plain arithmetic on one value that a call gave just before, the call.
+    """
     site = loss.surface.site
     node, source = site.node(), site.source
     if node is None or source is None or source.tree is None:
         return None
-    scope = source.function(node) or source.tree
-    before = [value for bound, value, _ in definitions(scope) if loss.name in bound and value.lineno <= site.line]
-    last = max(before, key=lambda value: value.lineno, default=None)
-    return (located(source, last, site.function), source.segment(last)) if last is not None else None
+    bound = list(definitions(source.function(node) or source.tree))
+    before = [(value, at) for names, value, at in bound if loss.name in names and value.lineno <= site.line]
+    if not before:
+        return None
+    last, statement = max(before, key=lambda pair: pair[0].lineno)
+    base: ast.AST = last
+    while isinstance(base, ast.Call) and isinstance(base.func, ast.Attribute):
+        base = base.func.value
+    if through_arithmetic and isinstance(base, (ast.BinOp, ast.UnaryOp)):
+        block = source.parents.get(statement)
+        read = names_read(last)
+        calls = [
+            value for names, value, at in bound
+            if names & read and isinstance(value, ast.Call) and source.parents.get(at) is block and at is not statement
+        ]  # fmt: skip
+        last = calls[0] if len(calls) == 1 else last
+    return located(source, last, site.function), source.segment(last)
 
 
 @dataclass(slots=True)

@@ -57,7 +57,6 @@ class OptimizerRecord:
     chain: tuple[Site, ...]
     reference: weakref.ref[Any]
     order: int
-    steps: int = 0
 
     def parameters(self) -> list[Any]:
         optimizer = self.reference()
@@ -75,6 +74,7 @@ class Journal:
         self.backward: list[tuple[Site, ...]] = []
         self.backward_count = 0
         self.steps = 0
+        self.cleared: set[int] = set()
         self.device_moves: list[tuple[Site, ...]] = []
         self.order = 0
         self._unwound: tuple[int, GradScope | None] = (0, None)
@@ -143,11 +143,13 @@ class Journal:
         self.optimizers = [record for record in self.optimizers if record.reference() is not None]
         self.optimizers.append(OptimizerRecord(user_chain(frame), weakref.ref(optimizer), self.next_order()))
 
-    def optimizer_of(self, optimizer: object) -> OptimizerRecord | None:
-        return next((record for record in self.optimizers if record.reference() is optimizer), None)
+    def optimizer_cleared(self, optimizer: object) -> None:
+        """``zero_grad`` tells which optimizer the next ``backward`` is meant for."""
+        self.cleared.add(id(optimizer))
 
     def went_backward(self, frame: FrameType | None) -> None:
         self.backward_count += 1
+        self.cleared.clear()
         chain = user_chain(frame, limit=8)
         if chain not in self.backward[-8:]:
             self.backward = [*self.backward[-31:], chain]

@@ -256,7 +256,9 @@ class Recorder(TorchFunctionMode):
         if depth < _DEEPEST:
             record.parents = tuple(parents)
             record.depth = depth + 1
-        record.frozen = tuple(frozen)
+        if frozen:
+            record.frozen = tuple(frozen)
+            record.chain = user_chain(frame, limit=12)
         if inputs:
             wants_graph = bool((kwargs or {}).get("create_graph", len(args) > 4 and args[4]))
             self._cut(record, inputs, innermost, frame, results, wants_graph)

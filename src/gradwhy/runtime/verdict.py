@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import inspect
 from dataclasses import dataclass, field, replace
 
 from gradwhy.findings import Location
@@ -10,7 +11,7 @@ from gradwhy.runtime.ancestry import torch_name
 from gradwhy.runtime.journal import GradScope, Journal
 from gradwhy.runtime.recorder import Record
 from gradwhy.runtime.sites import Site, display_path, is_user_file, located
-from gradwhy.source.slicing import dotted_name
+from gradwhy.source.slicing import bound_names, dotted_name, names_read
 from gradwhy.torchapi import table
 
 _CHECKPOINT = "torch/utils/checkpoint.py"
@@ -61,7 +62,8 @@ def _of_cut(record: Record, journal: Journal) -> Verdict | None:
         return Verdict(row.cause, site.location(), site.expression(), site, row.because)
     if record.grad_off:
         if record.scope is not None:
-            return of_scope(record.scope, site)
+            found = of_scope(record.scope, site, record.chain)
+            return _at_rebinding(found, record, site)
         return _off_below_python(record, site)
     if record.dtype == "torch.bool":
         return Verdict("comparison", site.location(), site.expression(), site, "truth values")
@@ -94,7 +96,7 @@ def _builds_a_tensor(site: Site) -> bool:
     return isinstance(node, ast.Call) and dotted_name(node.func).rpartition(".")[2].endswith("Tensor")
 
 
-def of_scope(scope: GradScope, site: Site | None) -> Verdict | None:
+def of_scope(scope: GradScope, site: Site | None, chain: tuple[Site, ...] = ()) -> Verdict | None:
     """The cause of a cut that happened with gradients off: the block, decorator or call that switched them off."""
     cause = _CONTEXTS.get(scope.kind, "no_grad-context")
     if scope.decorated is not None and is_user_file(scope.decorated.co_filename):
@@ -102,9 +104,11 @@ def of_scope(scope: GradScope, site: Site | None) -> Verdict | None:
         return Verdict(cause, place, subject, site, scope=scope)
     opener = scope.opener
     if opener is not None and is_user_file(opener.file):
-        if scope.left_open or _entered_by_hand(opener):
+        if (scope.left_open and not _is_inside_manager(opener, chain)) or _entered_by_hand(opener):
             cause = "grad-mode-left-off"
         return Verdict(cause, opener.location(), opener.expression(), site, scope=scope)
+    if opener is not None and opener.file.replace("\\", "/").endswith(_CHECKPOINT):
+        cause = "checkpoint-frozen-input"
     # A library switched them off: the user's line is the one that called it.
     caller = scope.chain[0] if scope.chain else site
     if caller is None:
@@ -128,6 +132,34 @@ def _decorator(function: Site, kind: str) -> tuple[Location, str]:
 def _last_name(decorator: ast.expr) -> str:
     called = decorator.func if isinstance(decorator, ast.Call) else decorator
     return dotted_name(called).rpartition(".")[2]
+
+
+def _is_inside_manager(opener: Site, chain: tuple[Site, ...]) -> bool:
+    """Whether a switch stands in a generator that a ``with`` of one of the callers holds open, and that switches back."""
+    code = opener.code
+    if not code.co_flags & inspect.CO_GENERATOR:
+        return False
+    for site in chain:
+        source = site.source
+        statement = source.statement_at(site.line) if source is not None else None
+        for outer in (statement, *source.enclosing(statement)) if source is not None and statement is not None else ():
+            for item in outer.items if isinstance(outer, (ast.With, ast.AsyncWith)) else ():
+                call = item.context_expr
+                if isinstance(call, ast.Call) and dotted_name(call.func).rpartition(".")[2] == code.co_name:
+                    return True
+    return False
+
+
+def _at_rebinding(found: Verdict | None, record: Record, site: Site) -> Verdict | None:
+    """``w = w - lr * w.grad`` with gradients off: the block is right, what replaces the leaf by a plain tensor is not."""
+    source, node = site.source, site.node()
+    statement = source.statement(node) if source is not None and node is not None else None
+    if found is None or not isinstance(statement, ast.Assign) or not any(i.sequence < 0 for i in record.inputs):
+        return found
+    names = {name for target in statement.targets for name in bound_names(target)}
+    if source is None or not names & names_read(statement.value):
+        return found
+    return replace(found, at=located(source, statement, site.function), subject=source.segment(statement))
 
 
 def _entered_by_hand(opener: Site) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import threading
+import time
 from collections.abc import Callable
 from types import FrameType
 from typing import Any, Literal, TypeAlias
@@ -22,11 +23,12 @@ from gradwhy.runtime.sites import is_user_file
 
 TraceMode: TypeAlias = Literal["auto", "always", "never"]
 
-# In ``auto``, full recording ends when each optimizer in use has completed this many steps, and starts again for any
-# line of the program that opens something new: a block without gradients, an optimizer, a loop over parameters.
+# In ``auto``, full recording ends when each optimizer in use has completed this many steps and nothing new has happened
+# for this long, and starts again for any line of the program that opens something new: a block without gradients, an
+# optimizer, a loop over parameters.
 _STEPS_IN_FULL = 2
+SECONDS_IN_FULL = 30.0
 _STEPS_AT_MOST = 50
-_OPERATIONS_AT_MOST = 300_000
 
 _OPTIMIZER_FILE = Optimizer.zero_grad.__code__.co_filename
 
@@ -41,7 +43,8 @@ def active() -> Watch | None:
 class Watch:
     """Everything that listens to one program. ``start`` and ``stop`` are each safe to call once."""
 
-    def __init__(self, trace: TraceMode = "auto") -> None:
+    def __init__(self, trace: TraceMode = "auto", seconds_in_full: float = SECONDS_IN_FULL) -> None:
+        self.seconds_in_full = seconds_in_full
         self.trace: TraceMode = trace
         self.journal = Journal()
         self.recorder = Recorder(self.journal)
@@ -57,7 +60,7 @@ class Watch:
         self._path_patches: list[Callable[[], None]] = []
         self._seen: set[tuple[int, int, object]] = set()
         self._steps: dict[int, int] = {}
-        self._operations_from = 0
+        self._recording_since = 0.0
 
     def start(self) -> None:
         global _active
@@ -110,8 +113,7 @@ class Watch:
         self._keep_fast_paths(on)
         self._stance(on)
         if on:
-            self._steps.clear()
-            self._operations_from = self.recorder.operations
+            self._begin_count()
         elif self.compiled:
             # The compiler would trace into these.
             self._unpatch(self._module_patches)
@@ -125,8 +127,7 @@ class Watch:
         key = (id(frame.f_code), frame.f_lasti, what)
         if key not in self._seen:
             self._seen.add(key)
-            self._steps.clear()
-            self._operations_from = self.recorder.operations
+            self._begin_count()
             if self.trace == "auto" and not self.recording:
                 self._record(True)
 
@@ -137,11 +138,15 @@ class Watch:
             return
         steps = self._steps
         steps[id(optimizer)] = steps.get(id(optimizer), 0) + 1
+        if time.monotonic() - self._recording_since < self.seconds_in_full:
+            return
         alive = {id(o) for record in self.journal.optimizers if (o := record.reference()) is not None}
         if all(steps.get(key, 0) >= _STEPS_IN_FULL for key in alive) or max(steps.values()) >= _STEPS_AT_MOST:
             self._record(False)
-        elif self.recorder.operations - self._operations_from > _OPERATIONS_AT_MOST:
-            self._record(False)
+
+    def _begin_count(self) -> None:
+        self._steps.clear()
+        self._recording_since = time.monotonic()
 
     # -- narrow patches: what a mode can't see, and what must be seen without one
 
@@ -256,6 +261,7 @@ class Watch:
 
         def zeroed(original: Any) -> Any:
             def zero_grad(optimizer: Any, *args: Any, **kwargs: Any) -> Any:
+                self._quietly(self.journal.optimizer_cleared, optimizer)
                 self._quietly(self._suspend, True)
                 try:
                     return original(optimizer, *args, **kwargs)

@@ -125,12 +125,42 @@ def _released_late(loss: Loss, situation: Situation, used: dict[int, int], late:
 
 
 def _place(change: FlagChange) -> tuple[Location, str]:
-    """Where a person would change a freeze: the line itself, or the call of a helper that does nothing but freeze."""
+    """Where a person would change a freeze: the condition that chose, the line itself, or the call of a helper that does
+    nothing but freeze what it is given."""
     chain = change.chain
+    source = chain[0].source
+    statement = source.statement_at(chain[0].line) if source is not None else None
+    if source is not None and statement is not None:
+        guard = _guard(source, statement)
+        if guard is not None:
+            return located(source, guard, chain[0].function), source.segment(guard)
     depth = 0
-    while depth + 1 < len(chain) and _only_freezes(chain[depth]):
+    while depth + 1 < len(chain) and _only_freezes(chain[depth]) and _is_told(chain[depth]):
         depth += 1
     return chain[depth].location(), chain[depth].expression() or _line_text(chain[depth])
+
+
+def _guard(source: text.SourceText, statement: ast.stmt) -> ast.expr | None:
+    """The test of an ``if`` inside the loop that freezes: what it matches decides."""
+    for outer in source.enclosing(statement):
+        if isinstance(outer, ast.If) and isinstance(source.parents.get(outer), (ast.For, ast.AsyncFor)):
+            return outer.test
+        if isinstance(outer, (ast.For, ast.FunctionDef, ast.AsyncFunctionDef)):
+            return None
+    return None
+
+
+def _is_told(site: Site) -> bool:
+    """Whether the flag is a plain ``False`` or is handed in, and not worked out on the line."""
+    source = site.source
+    statement = source.statement_at(site.line) if source is not None else None
+    value: ast.expr | None = None
+    if isinstance(statement, ast.Assign):
+        value = statement.value
+    elif isinstance(statement, (ast.Expr, ast.Return)) and statement.value is not None:
+        calls = [n for n in ast.walk(statement.value) if isinstance(n, ast.Call) and n.args]
+        value = calls[0].args[0] if calls else None
+    return value is None or isinstance(value, (ast.Constant, ast.Name))
 
 
 def _only_freezes(site: Site) -> bool:

@@ -19,7 +19,11 @@ def explain(loss: Loss, situation: Situation) -> Iterable[Explanation]:
         return
     late = list(_flagged_late(loss))
     yield from late
-    if late or any(r.record.frozen for r in loss.reached):
+    frozen = [reached for reached in loss.reached if reached.record.frozen]
+    if late or any(not loss.trained or loss.trained & set(reached.record.frozen) for reached in frozen):
+        return
+    if frozen:
+        yield _other_model(frozen[0])
         return
     missing = list(_never_flagged(loss, situation))
     yield from missing
@@ -76,7 +80,7 @@ def _model_left_out(loss: Loss, situation: Situation) -> Iterable[Explanation]:
     trainable += [p for made in situation.watch.journal.optimizers for p in made.parameters() if p.requires_grad]
     computed = [r for r in loss.reached if r.record.site is not None and not _is_factory(r)]
     if trainable and computed:
-        place, subject = definition(loss) or _of(computed[0].record)
+        place, subject = definition(loss, through_arithmetic=True) or _of(computed[0].record)
         yield Explanation(
             cause="module-unused",
             at=place,
@@ -99,6 +103,22 @@ def _model_left_out(loss: Loss, situation: Situation) -> Iterable[Explanation]:
                 site=place,
                 steps=((place.location(), Message("requires_grad-missing.made")),),
             )
+
+
+def _other_model(reached: Reached) -> Explanation:
+    """The loss was made by a module that is not to be trained, and by no other: the line that calls it."""
+    chain = reached.record.chain
+    place = next((site for site in chain if site.code.co_name not in ("forward", "__call__")), chain[0])
+    return Explanation(
+        cause="module-unused",
+        at=place.location(),
+        subject=place.expression(),
+        certain=False,
+        trains=True,
+        distance=reached.distance,
+        site=place,
+        steps=((place.location(), Message("module-unused.other")),),
+    )
 
 
 def _of(record: Record) -> tuple[Location, str]:
