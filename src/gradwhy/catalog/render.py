@@ -8,7 +8,8 @@ import re
 from gradwhy.catalog import load
 from gradwhy.findings import Argument, Code, Message
 
-_PLACE = re.compile(r"\{(\w+)\}")
+# {name}, or {count|parameter|parameters} for the word that goes with a count.
+_PLACE = re.compile(r"\{(\w+)(?:\|([^|{}]*)\|([^|{}]*))?\}")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2066-\u2069]")
 CODE_AT_MOST = 60
 
@@ -18,7 +19,14 @@ def sentence(message: Message, language: str = "en") -> str:
     template = _template(message.id, language)
     if template is None:
         return f"{message.id} {dict(message.args)}" if message.args else message.id
-    return _PLACE.sub(lambda match: _shown(message.args.get(match[1], match[0]), language), template)
+    return _PLACE.sub(lambda match: _filled(match, message, language), template)
+
+
+def _filled(match: re.Match[str], message: Message, language: str) -> str:
+    value = message.args.get(match[1], match[0])
+    if match[2] is not None:
+        return match[2] if value == 1 else match[3]
+    return _shown(value, language)
 
 
 def _template(id: str, language: str) -> str | None:

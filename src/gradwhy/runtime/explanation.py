@@ -42,14 +42,11 @@ class Loss:
 def _trained(situation: Situation) -> frozenset[int]:
     """What this ``backward`` is to train: the parameters of the optimizers that were cleared for it, else of those in
     sight, else of all that were made."""
-    made = situation.watch.journal.optimizers
+    journal = situation.watch.journal
+    if cleared := journal.cleared_parameters():
+        return frozenset(cleared)
     in_sight = {id(optimizer) for optimizer in situation.names.optimizers.values()}
-    for wanted in (situation.watch.journal.cleared, in_sight):
-        chosen = [record for record in made if id(record.reference()) in wanted]
-        if chosen:
-            break
-    else:
-        chosen = made
+    chosen = [record for record in journal.optimizers if id(record.reference()) in in_sight] or journal.optimizers
     return frozenset(id(parameter) for record in chosen for parameter in record.parameters())
 
 

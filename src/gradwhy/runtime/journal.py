@@ -147,6 +147,15 @@ class Journal:
         """``zero_grad`` tells which optimizer the next ``backward`` is meant for."""
         self.cleared.add(id(optimizer))
 
+    def cleared_parameters(self) -> set[int]:
+        """ids of the parameters of the optimizers that were cleared since the last ``backward``."""
+        chosen = [record for record in self.optimizers if id(record.reference()) in self.cleared]
+        return {id(parameter) for record in chosen for parameter in record.parameters()}
+
+    def knows_backward(self, frame: FrameType | None) -> bool:
+        """Whether the same line went backward before."""
+        return user_chain(frame, limit=8) in self.backward[-8:]
+
     def went_backward(self, frame: FrameType | None) -> None:
         self.backward_count += 1
         self.cleared.clear()

@@ -260,8 +260,9 @@ class Recorder(TorchFunctionMode):
             record.frozen = tuple(frozen)
             record.chain = user_chain(frame, limit=12)
         if inputs:
-            wants_graph = bool((kwargs or {}).get("create_graph", len(args) > 4 and args[4]))
-            self._cut(record, inputs, innermost, frame, results, wants_graph)
+            self._cut(record, inputs, innermost, frame, results)
+            if func is torch.autograd.grad:
+                record.value = bool((kwargs or {}).get("create_graph", len(args) > 4 and args[4]))
         elif self.departures and func in self._builders:
             record.parents += tuple((0, back) for back in self._returned(args, kwargs))
         for result in results:
@@ -298,7 +299,6 @@ class Recorder(TorchFunctionMode):
         inner: FrameType | None,
         user: FrameType | None,
         results: Any,
-        create_graph: bool = False,
     ) -> None:
         record.inputs = tuple(inputs)
         record.shape, record.dtype = tuple(results[0].shape), str(results[0].dtype)
@@ -315,8 +315,6 @@ class Recorder(TorchFunctionMode):
                 record.scope = scope
             else:
                 record.stack = _stack(library, user)
-        if record.func is torch.autograd.grad:
-            record.value = create_graph
         for tracked in inputs:
             if not tracked.leaves and tracked.reference is not None:
                 tracked.leaves = self._leaves(record, tracked)
@@ -421,12 +419,23 @@ class Recorder(TorchFunctionMode):
 
     def _backward(self, func: Any, args: Any, kwargs: Any, result: Any) -> None:
         frame = sys._getframe(2)
+        known = self.journal.knows_backward(frame)
+        roots = args[0] if isinstance(args[0], _SEQUENCES) else args[:1]
+        for tensor in roots if not known else ():
+            if isinstance(tensor, Tensor) and tensor.requires_grad:
+                self._ends_in_a_value(tensor, frame)
         self.journal.went_backward(frame)
-        for tensor in args[0] if isinstance(args[0], _SEQUENCES) else args[:1]:
-            if isinstance(tensor, Tensor) and tensor.requires_grad and tensor.grad_fn is None:
-                entry = self.records.get(id(tensor))
-                if entry is not None and entry[0]() is tensor:
-                    self.on_leaf_loss(tensor, entry[1], frame)
+
+    def _ends_in_a_value(self, tensor: Any, frame: FrameType) -> None:
+        """A gradient that reached nothing of the optimizer that was cleared for it, but a tensor that was made of values."""
+        leaves = [tensor] if tensor.grad_fn is None else list(graph.leaves(tensor))
+        wanted = self.journal.cleared_parameters()
+        if tensor.grad_fn is not None and (not wanted or any(id(leaf) in wanted for leaf in leaves)):
+            return
+        for leaf in leaves:
+            entry = self.records.get(id(leaf))
+            if entry is not None and entry[0]() is leaf:
+                self.on_leaf_loss(tensor, entry[1], frame)
 
     def _moved(self, func: Any, args: Any, kwargs: Any, result: Any) -> None:
         target = args[1] if len(args) > 1 else kwargs.get("device")

@@ -94,6 +94,8 @@ def _path(explanation: Explanation, loss: Loss, situation: Situation, symptom: s
         steps += _stations(cut.trail, cut.record, loss, symptom)
     elif loss.reached and loss.record is not None and (made := loss.record.site) is not None:
         steps.append(_station(made, torch_name(loss.record.func), Message(f"{symptom}.made", {"loss": Code(loss.name)})))
+        if len({(step.at.file, step.at.function) for step in steps}) == 1:
+            steps.sort(key=lambda step: step.at.line)
     error = type(situation.failure.error).__name__
     facts = {"error": error, "text": _beginning(situation.failure.text), "loss": Code(loss.name)}
     failed = Message(f"{symptom}.surfaces", facts)

@@ -154,7 +154,10 @@ def _at_rebinding(found: Verdict | None, record: Record, site: Site) -> Verdict 
     """``w = w - lr * w.grad`` with gradients off: the block is right, what replaces the leaf by a plain tensor is not."""
     source, node = site.source, site.node()
     statement = source.statement(node) if source is not None and node is not None else None
-    if found is None or not isinstance(statement, ast.Assign) or not any(i.sequence < 0 for i in record.inputs):
+    opener = record.scope.opener if record.scope is not None and record.scope.decorated is None else None
+    if found is None or opener is None or opener.code is not site.code or not isinstance(statement, ast.Assign):
+        return found
+    if not any(tracked.sequence < 0 for tracked in record.inputs):
         return found
     names = {name for target in statement.targets for name in bound_names(target)}
     if source is None or not names & names_read(statement.value):
@@ -181,7 +184,7 @@ def _off_below_python(record: Record, site: Site) -> Verdict | None:
     for inner, outer in zip(stack, stack[1:]):
         if inner.code.co_name == "forward" and outer.code.co_name == "apply":
             user = next((frame for frame in stack[stack.index(outer) :] if is_user_file(frame.file)), site)
-            cause = "checkpoint-frozen-input" if checkpoint else "not-differentiable"
+            cause = "checkpoint-frozen-input" if checkpoint else "custom-function-output"
             return Verdict(cause, user.location(), user.expression(), site, certain=checkpoint)
     return None
 

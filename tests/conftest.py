@@ -1,0 +1,47 @@
+"""What the tests share: running a program with and without gradwhy, each in a process of its own."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import textwrap
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+Run = Callable[..., "subprocess.CompletedProcess[str]"]
+
+
+@pytest.fixture
+def program(tmp_path: Path) -> Callable[..., Path]:
+    """Writes a program into the test's own folder."""
+
+    def write(text: str, name: str = "train.py") -> Path:
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(textwrap.dedent(text).lstrip("\n"), "utf-8")
+        return path
+
+    return write
+
+
+def launch(arguments: list[str], folder: Path, **options: object) -> subprocess.CompletedProcess[str]:
+    environment = {k: v for k, v in os.environ.items() if k not in ("PYTHONPATH", "LANG", "LC_ALL", "NO_COLOR", "COLUMNS")}
+    environment |= {"OMP_NUM_THREADS": "1", "PYTHONHASHSEED": "0"} | options.pop("env", {})  # type: ignore[operator]
+    return subprocess.run(
+        [sys.executable, *arguments], cwd=folder, env=environment, capture_output=True, text=True, timeout=300, **options  # type: ignore[call-overload]
+    )
+
+
+@pytest.fixture
+def python(tmp_path: Path) -> Run:
+    """Runs ``python ...`` in the test's own folder."""
+    return lambda *arguments, **options: launch([str(a) for a in arguments], tmp_path, **options)
+
+
+@pytest.fixture
+def gradwhy(tmp_path: Path) -> Run:
+    """Runs ``python -m gradwhy ...`` in the test's own folder."""
+    return lambda *arguments, **options: launch(["-m", "gradwhy", *map(str, arguments)], tmp_path, **options)

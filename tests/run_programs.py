@@ -1,0 +1,55 @@
+"""Runs many programs under gradwhy in one process that has imported torch: a fork for each, one JSON line for each.
+
+usage: python run_programs.py FOLDER PROGRAM...
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+
+import numpy  # noqa: F401
+import torch
+
+from gradwhy.findings import wire
+from gradwhy.runtime import launch, session
+
+torch.set_num_threads(1)
+
+
+def run(program: Path, answer: Path) -> None:
+    """In a fork: the report of one program, run alone as ``train.py`` in an empty folder."""
+    folder = Path(tempfile.mkdtemp())
+    shutil.copy(program, folder / "train.py")
+    os.chdir(folder)
+    from gradwhy.source import text
+
+    text.STARTED_IN = str(folder)
+    sys.stdout = sys.stderr = io.StringIO()
+    outcome = session.run(launch.Program("train.py"))
+    data = wire.to_data(outcome.report, lambda message: message.id)
+    data["ended"] = type(outcome.error).__name__ if outcome.error is not None else None
+    answer.write_text(json.dumps(data))
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def main() -> None:
+    out = Path(sys.argv[1])
+    for name in sys.argv[2:]:
+        program = Path(name)
+        child = os.fork()
+        if child == 0:
+            try:
+                run(program, out / f"{program.stem}.json")
+            finally:
+                os._exit(0)
+        os.waitpid(child, 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,93 @@
+"""Real faults, rewritten as small programs: the line, the cause, and silence on the corrected twin.
+
+``cases/`` holds them in the format of ``cases/FORMAT.md``. A case that is known to be missed is listed in ``MISSED`` with
+the reason; one that starts to be found must leave the list.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+HERE = Path(__file__).parent
+CASES = sorted((HERE / "cases").glob("*.json"))
+CLEAN = sorted((HERE / "corpus" / "clean").glob("*.py"))
+
+MISSED = {
+    "no-graph-305-tied-decoder": "a weight that was frozen in one module and tied into another afterwards",
+    "no-graph-307-cartpole-clip": "log-probabilities kept from a rollout are used in place of new ones",
+    "no-graph-314-face-triplets": "a constant loss for a batch that has nothing to learn from",
+    "no-graph-315-depth-normals": "a detached copy that is kept for the log is summed instead of the loss",
+    "no-graph-327-pendulum-actor": "actions from the replay memory are rated in place of the actor's own",
+}
+OTHER_CAUSE = {
+    "no-graph-204-ordinal-gap": "torch.max(x, 1)[1] is an index output and an argmax",
+    "no-graph-212-quiz-answers": "argmax and then a comparison: either cuts",
+    "no-graph-228-retina-contrast": "tolist, then NumPy, then a tensor: the first to leave is named",
+}
+
+
+@pytest.fixture(scope="session")
+def reports(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]:
+    """Each program's report, two at a time."""
+    out = tmp_path_factory.mktemp("reports")
+    programs = [p for meta in CASES for p in (meta.with_suffix(".py"), meta.with_name(f"{meta.stem}.fixed.py"))]
+    programs += CLEAN
+    started = [
+        subprocess.Popen([sys.executable, "-W", "ignore", HERE / "run_programs.py", out, *programs[part::2]]) for part in range(2)
+    ]
+    for process in started:
+        assert process.wait(timeout=1_800) == 0
+    return {path.stem: json.loads(path.read_text()) for path in out.glob("*.json")}
+
+
+def facts_of(meta: Path) -> dict[str, Any]:
+    return json.loads(meta.read_text("utf-8"))
+
+
+LOUD = [meta for meta in CASES if facts_of(meta)["raises"]]
+
+
+@pytest.mark.parametrize("meta", LOUD, ids=lambda meta: meta.stem)
+def test_names_the_line_and_the_cause(meta: Path, reports: dict[str, dict[str, Any]]) -> None:
+    facts, report = facts_of(meta), reports[meta.stem]
+    assert report["ended"] == "RuntimeError"
+    first = report["findings"][0] if report["findings"] else {"at": {"line": None}, "cause": None}
+    found = first["at"]["line"] in facts["cause_lines"]
+    if meta.stem in MISSED:
+        assert not found, "this one is found now: take it off the list"
+        return
+    assert found, f"said {first['cause']} at {first['at']['line']}, expected {facts['cause']} at {facts['cause_lines']}"
+    if facts["cause"] != "other" and meta.stem not in OTHER_CAUSE:
+        assert first["cause"] == facts["cause"]
+    assert first["surfaces_at"]["line"] == facts["fails_at"]
+
+
+@pytest.mark.parametrize("meta", CASES, ids=lambda meta: meta.stem)
+def test_says_nothing_of_the_corrected_twin(meta: Path, reports: dict[str, dict[str, Any]]) -> None:
+    report = reports[f"{meta.stem}.fixed"]
+    assert report["ended"] is None
+    assert report["findings"] == []
+    assert report["notes"] == []
+
+
+@pytest.mark.parametrize("program", CLEAN, ids=lambda program: program.stem)
+def test_says_nothing_of_correct_programs(program: Path, reports: dict[str, dict[str, Any]]) -> None:
+    report = reports[program.stem]
+    assert (report["ended"], report["findings"], report["notes"]) == (None, [], [])
+    assert report["examined"]["operations"] > 0
+
+
+def test_a_loss_that_was_made_a_leaf_is_found_without_an_exception(reports: dict[str, dict[str, Any]]) -> None:
+    facts = facts_of(HERE / "cases" / "silent-leaf-loss-02-lesion-dice.json")
+    first, second = reports["silent-leaf-loss-02-lesion-dice"]["findings"]
+    assert first["symptom"] == second["symptom"] == "silent-leaf-loss"
+    assert first["cause"] == facts["cause"]
+    assert first["at"]["line"] in facts["cause_lines"]
+    assert second["cause"] == "requires-grad-on-loss"
+    assert second["because_of"] == first["fingerprint"]

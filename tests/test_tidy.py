@@ -1,0 +1,122 @@
+"""Holds the house together: every cause has its texts in each language, every message its words, every page its proof."""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import gradwhy
+from gradwhy.catalog import load, render
+from gradwhy.findings import Message
+from gradwhy.torchapi import table
+
+SOURCE = Path(gradwhy.__file__).parent
+ENTRIES = [*load.names("causes"), *load.names("symptoms")]
+PLACE = re.compile(r"\{(\w+)[|}]")
+NO_GRAPH = "element 0 of tensors does not require grad and does not have a grad_fn"
+
+
+@pytest.mark.parametrize("name", ENTRIES)
+def test_an_entry_has_the_same_sentences_in_each_language(name: str) -> None:
+    english, chinese = load.text(name, "en"), load.text(name, "zh")
+    assert english is not None and chinese is not None
+    assert english.sentences.keys() == chinese.sentences.keys()
+    assert "title" in english.sentences
+    for key, sentence in english.sentences.items():
+        extra = set(PLACE.findall(chinese.sentences[key])) - set(PLACE.findall(sentence)) - {"count"}
+        assert not extra, f"{key}: {extra}"
+
+
+@pytest.mark.parametrize("name", ENTRIES)
+def test_an_entry_has_its_headings_and_kin(name: str) -> None:
+    entry, text = load.entry(name), load.text(name, "en")
+    assert entry is not None and text is not None
+    headings = re.findall(r"^## (.+)$", text.page, re.M)
+    assert headings == ["What you see", "Why", "Fix", "If that is not it"]
+    assert set(entry.facts.get("see_also", ())) <= set(ENTRIES)
+
+
+def blocks(language: str) -> list[tuple[str, str, str]]:
+    found = []
+    for name in ENTRIES:
+        text = load.text(name, language)
+        assert text is not None
+        found += [(name, kind, code) for kind, code in re.findall(r"```python (wrong|right)\n(.*?)```", text.page, re.S)]
+    return found
+
+
+def test_each_entry_shows_a_wrong_and_a_right_program() -> None:
+    for name in ENTRIES:
+        kinds = [kind for entry, kind, _ in blocks("en") if entry == name]
+        assert kinds.count("wrong") == kinds.count("right") == 1, name
+    assert blocks("en") == blocks("zh"), "the programs are the same in each language"
+
+
+def test_the_programs_on_the_pages_do_what_the_pages_say(tmp_path: Path) -> None:
+    """Each runs in a fork of one process that has torch: the wrong ones raise, or hold their own assertion."""
+    runner = tmp_path / "runner.py"
+    runner.write_text(
+        "import json, os, sys, torch\n"
+        "torch.set_num_threads(1)\n"
+        "for number, code in enumerate(json.load(open(sys.argv[1]))):\n"
+        "    child = os.fork()\n"
+        "    if child == 0:\n"
+        "        try:\n"
+        "            exec(compile(code, 'page', 'exec'), {'__name__': '__main__'})\n"
+        "            said = 'fine'\n"
+        "        except BaseException as error:\n"
+        "            said = f'{type(error).__name__}: {error}'\n"
+        "        open(f'{sys.argv[1]}.{number}', 'w').write(said)\n"
+        "        os._exit(0)\n"
+        "    os.waitpid(child, 0)\n"
+    )
+    import json
+
+    programs = blocks("en")
+    order = tmp_path / "programs.json"
+    order.write_text(json.dumps([code for _, _, code in programs]))
+    subprocess.run([sys.executable, "-W", "ignore", runner, order], check=True, capture_output=True)
+    for number, (name, kind, code) in enumerate(programs):
+        said = Path(f"{order}.{number}").read_text()
+        quiet = kind == "right" or code.strip().splitlines()[-1].startswith("assert")
+        assert said == "fine" if quiet else NO_GRAPH in said, f"{name}, {kind}: {said}"
+
+
+def test_each_cause_in_the_table_of_torch_has_an_entry() -> None:
+    named = {row.cause for row in table.load().ops if row.cause} | {row.cause for row in table.load().libraries}
+    assert named <= set(load.names("causes")) | {"rounding"}
+
+
+def message_ids() -> set[str]:
+    """Every literal message id in the package; those made of a cause's name are covered by the cases."""
+    ids: set[str] = set()
+    for file in SOURCE.rglob("*.py"):
+        for node in ast.walk(ast.parse(file.read_text("utf-8"))):
+            if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "Message" and node.args:
+                if isinstance(node.args[0], ast.Constant):
+                    ids.add(node.args[0].value)
+    return ids
+
+
+@pytest.mark.parametrize("id", sorted(message_ids()))
+@pytest.mark.parametrize("language", load.LANGUAGES)
+def test_each_message_has_words(id: str, language: str) -> None:
+    assert render.has_sentence(id, language)
+    assert render.sentence(Message(id), language)
+
+
+def test_the_interface_has_the_same_words_in_each_language() -> None:
+    assert load.words("en").keys() == load.words("zh").keys()
+
+
+def test_modules_say_what_they_are_for_and_stay_small() -> None:
+    for file in SOURCE.rglob("*.py"):
+        tree = ast.parse(file.read_text("utf-8"))
+        assert ast.get_docstring(tree), file
+        assert len(file.read_text("utf-8").splitlines()) <= 420, f"{file} wants to be two"
+        assert file.stem not in ("utils", "helpers", "common")
