@@ -117,13 +117,22 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=9)
     asked = parser.parse_args()
     torch.set_num_threads(1)
-    print(f"{date.today()}  Python {platform.python_version()}, torch {torch.__version__}, {platform.machine()}, 1 thread")
+    print(
+        f"{date.today()}  Python {platform.python_version()}, torch {torch.__version__}, {platform.machine()}, 1 thread"
+    )
     print("CPU time of a training step, medians; ratios to plain, and of recorded to the floor\n")
     print(f"{'model':20}{'plain':>10}{'floor':>8}{'recorded':>10}{'adaptive':>10}{'anomaly':>9}{'recorded/floor':>16}")
-    for name, make, repeats in (("tiny MLP", tiny_mlp, 60), ("ResNet-18", resnet18, 2), ("small transformer", small_transformer, 8)):
+    for name, make, repeats in (
+        ("tiny MLP", tiny_mlp, 60),
+        ("ResNet-18", resnet18, 2),
+        ("small transformer", small_transformer, 8),
+    ):
         found = measure(make, repeats, asked.rounds)
         plain = found["plain"]
-        ratios = "".join(f"{found[key] / plain:>{width}.3f}" for key, width in (("floor", 8), ("recorded", 10), ("adaptive", 10), ("anomaly", 9)))
+        ratios = "".join(
+            f"{found[key] / plain:>{width}.3f}"
+            for key, width in (("floor", 8), ("recorded", 10), ("adaptive", 10), ("anomaly", 9))
+        )
         print(f"{name:20}{plain * 1e3:>7.2f} ms{ratios}{found['recorded'] / found['floor']:>16.3f}")
 
 

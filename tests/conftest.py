@@ -28,10 +28,18 @@ def program(tmp_path: Path) -> Callable[..., Path]:
 
 
 def launch(arguments: list[str], folder: Path, **options: object) -> subprocess.CompletedProcess[str]:
-    environment = {k: v for k, v in os.environ.items() if k not in ("PYTHONPATH", "LANG", "LC_ALL", "NO_COLOR", "COLUMNS")}
+    environment = {
+        k: v for k, v in os.environ.items() if k not in ("PYTHONPATH", "LANG", "LC_ALL", "NO_COLOR", "COLUMNS")
+    }
     environment |= {"OMP_NUM_THREADS": "1", "PYTHONHASHSEED": "0"} | options.pop("env", {})  # type: ignore[operator]
     return subprocess.run(
-        [sys.executable, *arguments], cwd=folder, env=environment, capture_output=True, text=True, timeout=300, **options  # type: ignore[call-overload]
+        [sys.executable, *arguments],
+        cwd=folder,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        **options,  # type: ignore[call-overload]
     )
 
 

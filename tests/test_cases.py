@@ -39,7 +39,8 @@ def reports(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any
     programs = [p for meta in CASES for p in (meta.with_suffix(".py"), meta.with_name(f"{meta.stem}.fixed.py"))]
     programs += CLEAN
     started = [
-        subprocess.Popen([sys.executable, "-W", "ignore", HERE / "run_programs.py", out, *programs[part::2]]) for part in range(2)
+        subprocess.Popen([sys.executable, "-W", "ignore", HERE / "run_programs.py", out, *programs[part::2]])
+        for part in range(2)
     ]
     for process in started:
         assert process.wait(timeout=1_800) == 0
@@ -83,7 +84,9 @@ def test_says_nothing_of_correct_programs(program: Path, reports: dict[str, dict
     assert report["examined"]["operations"] > 0
 
 
-def test_a_loss_that_was_made_a_leaf_is_found_without_an_exception(reports: dict[str, dict[str, Any]]) -> None:
+def test_a_loss_that_was_made_a_leaf_is_found_without_an_exception(
+    reports: dict[str, dict[str, Any]],
+) -> None:
     facts = facts_of(HERE / "cases" / "silent-leaf-loss-02-lesion-dice.json")
     first, second = reports["silent-leaf-loss-02-lesion-dice"]["findings"]
     assert first["symptom"] == second["symptom"] == "silent-leaf-loss"

@@ -18,7 +18,9 @@ def test_import_gradwhy_loads_no_torch_rich_or_click() -> None:
     assert loaded("import gradwhy; gradwhy.__version__").isdisjoint({"torch", "numpy", "rich", "click"})
 
 
-@pytest.mark.parametrize("module", ["findings.wire", "source.slicing", "torchapi.table", "catalog.render", "static.remedy"])
+@pytest.mark.parametrize(
+    "module", ["findings.wire", "source.slicing", "torchapi.table", "catalog.render", "static.remedy"]
+)
 def test_the_rooms_below_the_engine_load_no_torch(module: str) -> None:
     assert loaded(f"import gradwhy.{module}").isdisjoint({"torch", "numpy", "rich", "click"})
 

@@ -46,7 +46,9 @@ def blocks(language: str) -> list[tuple[str, str, str]]:
     for name in ENTRIES:
         text = load.text(name, language)
         assert text is not None
-        found += [(name, kind, code) for kind, code in re.findall(r"```python (wrong|right)\n(.*?)```", text.page, re.S)]
+        found += [
+            (name, kind, code) for kind, code in re.findall(r"```python (wrong|right)\n(.*?)```", text.page, re.S)
+        ]
     return found
 
 

@@ -39,14 +39,25 @@ plain = words | st.integers(-5, 5) | st.floats(allow_nan=False, allow_infinity=F
 messages = st.builds(Message, words, st.dictionaries(words, plain | st.builds(Message, words), max_size=3))
 facts = st.dictionaries(words, words | st.booleans() | st.none() | st.lists(numbers, max_size=3).map(tuple), max_size=3)
 evidence = st.builds(
-    Evidence, kind=st.just("tensor"), subject=words, facts=facts, claim=st.none() | messages, at=st.none() | locations
+    Evidence,
+    kind=st.just("tensor"),
+    subject=words,
+    facts=facts,
+    claim=st.none() | messages,
+    at=st.none() | locations,
 )
 edits = st.builds(Edit, file=words, line=numbers, column=numbers, end_line=numbers, end_column=numbers, new_text=words)
 tried = st.builds(Verification, trained=numbers, trainable=numbers, changed=numbers, failure=st.none() | words)
 fixes = st.builds(
-    Fix, title=messages, applicability=st.just("unsafe"), edits=st.lists(edits, max_size=2).map(tuple), verification=st.none() | tried
+    Fix,
+    title=messages,
+    applicability=st.just("unsafe"),
+    edits=st.lists(edits, max_size=2).map(tuple),
+    verification=st.none() | tried,
 )
-steps = st.builds(Step, at=locations, op=words, before=st.just("tracked"), after=st.just("cut"), note=st.none() | messages)
+steps = st.builds(
+    Step, at=locations, op=words, before=st.just("tracked"), after=st.just("cut"), note=st.none() | messages
+)
 
 
 def several(strategy: st.SearchStrategy[object]) -> st.SearchStrategy[tuple[object, ...]]:

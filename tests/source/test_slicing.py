@@ -7,7 +7,7 @@ import ast
 from gradwhy.source.slicing import lines_behind, names_read
 from gradwhy.source.text import SourceText
 
-PROGRAM = '''\
+PROGRAM = """\
 def score(model, x):
     out = model(x)
     return out.mean().item()
@@ -20,7 +20,7 @@ def train(model, data):
         unused = unused + 1
     loss = torch.tensor(losses).mean()
     loss.backward()
-'''
+"""
 
 
 def behind(line: int) -> set[int]:

@@ -6,18 +6,18 @@ import functools
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
-from importlib import resources
-from importlib.resources.abc import Traversable
+from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 if sys.version_info >= (3, 11):
     import tomllib
 else:
-    import tomli as tomllib
+    import tomli as tomllib  # type: ignore[import-not-found,unused-ignore]
 
 Family: TypeAlias = Literal["causes", "symptoms"]
 LANGUAGES = ("en", "zh")
 _FENCE = "+++"
+_HERE = Path(__file__).parent
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,36 +37,36 @@ class Text:
     page: str
 
 
-def _folder(name: str) -> tuple[Family, Traversable] | None:
+def _folder(name: str) -> tuple[Family, Path] | None:
     families: tuple[Family, ...] = ("causes", "symptoms")
     for family in families:
-        folder = resources.files("gradwhy.catalog").joinpath("entries", family, name)
-        if folder.joinpath("entry.toml").is_file():
+        folder = _HERE / "entries" / family / name
+        if (folder / "entry.toml").is_file():
             return family, folder
     return None
 
 
 def names(family: Family) -> list[str]:
     """The names of all entries of a family, sorted."""
-    folder = resources.files("gradwhy.catalog").joinpath("entries", family)
-    return sorted(item.name for item in folder.iterdir() if item.joinpath("entry.toml").is_file())
+    folder = _HERE / "entries" / family
+    return sorted(item.name for item in folder.iterdir() if (item / "entry.toml").is_file())
 
 
-@functools.lru_cache(maxsize=None)
+@functools.cache
 def entry(name: str) -> Entry | None:
     """The entry of that name, or None."""
     found = _folder(name)
     if found is None:
         return None
     family, folder = found
-    return Entry(name, family, tomllib.loads(folder.joinpath("entry.toml").read_text("utf-8")))
+    return Entry(name, family, tomllib.loads((folder / "entry.toml").read_text("utf-8")))
 
 
-@functools.lru_cache(maxsize=None)
+@functools.cache
 def text(name: str, language: str) -> Text | None:
     """The sentences and the page of an entry in a language, or None where it has none."""
     found = _folder(name)
-    file = found[1].joinpath(f"{language}.md") if found else None
+    file = found[1] / f"{language}.md" if found else None
     if file is None or not file.is_file():
         return None
     head, body = _split(file.read_text("utf-8"))
@@ -80,8 +80,8 @@ def _split(content: str) -> tuple[str, str]:
     return head, body.lstrip("\n")
 
 
-@functools.lru_cache(maxsize=None)
+@functools.cache
 def words(language: str) -> Mapping[str, str]:
     """The words of the interface in a language."""
-    file = resources.files("gradwhy.catalog").joinpath("words", f"{language}.toml")
+    file = _HERE / "words" / f"{language}.toml"
     return tomllib.loads(file.read_text("utf-8")) if file.is_file() else {}

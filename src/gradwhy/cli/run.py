@@ -26,7 +26,12 @@ from gradwhy.runtime import launch, session
 )
 @click.option("-m", "module", metavar="MODULE", is_flag=True, help="Run a module by name, as python -m does.")
 @click.option("--format", "format_name", type=click.Choice(formats.names()), default="terminal")
-@click.option("--output", metavar="FILE", type=click.Path(path_type=Path), help="Write the report to FILE instead of standard error.")
+@click.option(
+    "--output",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="Write the report to FILE instead of standard error.",
+)
 @click.option("--lang", type=click.Choice(["en", "zh"]), help="Language of the report; default from the locale.")
 @click.option("--trace", type=click.Choice(["auto", "always", "never"]), default="auto", show_default=True,
               help="Record each step, only what is new, or nothing.")  # fmt: skip
@@ -58,7 +63,10 @@ def command(
         click.echo(f"gradwhy: {error}", err=True)
         return 2
     except session.TorchMissing:
-        click.echo(f"gradwhy: {render.sentence(Message('words.torch-missing', {'python': sys.executable}), language)}", err=True)
+        click.echo(
+            f"gradwhy: {render.sentence(Message('words.torch-missing', {'python': sys.executable}), language)}",
+            err=True,
+        )
         return 2
     try:
         if verify:
@@ -76,7 +84,9 @@ def _deliver(outcome: session.Outcome, format_name: str, target: Path | None, la
             return
         except OSError as error:
             reason = error.strerror or str(error)
-            _say(f"gradwhy: {render.sentence(Message('words.cannot-write', {'file': str(target), 'reason': reason}), language)}")
+            _say(
+                f"gradwhy: {render.sentence(Message('words.cannot-write', {'file': str(target), 'reason': reason}), language)}"
+            )
     text = _text(outcome.report, format_name, language, sys.stderr)
     if text:
         _say(text)
@@ -112,8 +122,8 @@ def _write(target: Path, text: str) -> None:
             file.write(text)
         mask = os.umask(0)
         os.umask(mask)
-        os.chmod(name, 0o666 & ~mask)
-        os.replace(name, target)
+        Path(name).chmod(0o666 & ~mask)
+        Path(name).replace(target)
     except BaseException:
         Path(name).unlink(missing_ok=True)
         raise

@@ -13,7 +13,7 @@ from gradwhy.findings.message import Message
 EvidenceKind: TypeAlias = Literal[
     "tensor", "grad-mode", "graph", "parameter", "optimizer", "value", "source", "exception"
 ]
-Scalar: TypeAlias = "str | int | float | bool | None | tuple[int, ...]"
+Scalar: TypeAlias = "str | int | float | bool | tuple[int, ...] | None"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.text import Text
 
 from gradwhy.catalog import load, render
-from gradwhy.findings import Argument, Evidence, Finding, Fix, Location, Message, Report, Step, Verification
+from gradwhy.findings import Argument, Finding, Fix, Location, Message, Report, Step, Verification
 from gradwhy.report.formats import Look
 from gradwhy.source import edits
 from gradwhy.source import text as source_text
@@ -202,7 +202,11 @@ class _Page:
 
 
 def _counts(tried: Verification) -> dict[str, Argument]:
-    numbers: dict[str, Argument] = {"trained": tried.trained, "trainable": tried.trainable, "changed": tried.changed}
+    numbers: dict[str, Argument] = {
+        "trained": tried.trained,
+        "trainable": tried.trainable,
+        "changed": tried.changed,
+    }
     return {**numbers, "failure": tried.failure or "no gradient arrived"}
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import torch.overrides
 
-from gradwhy.runtime.recorder import Record, Slot
+from gradwhy.runtime.records import Record, Slot
 from gradwhy.torchapi import table
 
 # Passing through an argument that wants no gradient (a target, an index, a mask) makes a path less likely to be the
@@ -36,7 +36,10 @@ def torch_name(func: Any) -> str:
         name = torch.overrides.resolve_name(func)
     except Exception:
         name = None
-    return name or f"{getattr(func, '__module__', None) or 'torch'}.{getattr(func, '__qualname__', func.__class__.__name__)}"
+    return (
+        name
+        or f"{getattr(func, '__module__', None) or 'torch'}.{getattr(func, '__qualname__', func.__class__.__name__)}"
+    )
 
 
 def behind(root: Record, limit: int = 50_000) -> list[Reached]:

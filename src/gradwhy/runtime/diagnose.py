@@ -35,7 +35,11 @@ def diagnose(error: BaseException | None, watch: Watch) -> Report:
     if watch.compiled:
         notes.append(Message("words.compiled-ran-eager"))
     parameters = sum(1 for _ in names.all_parameters()) if names is not None else 0
-    examined = {"operations": watch.recorder.operations, "parameters": parameters, "steps": watch.journal.steps}
+    examined = {
+        "operations": watch.recorder.operations,
+        "parameters": parameters,
+        "steps": watch.journal.steps,
+    }
     return Report(findings=tuple(findings), examined=examined, notes=tuple(notes), environment=environment())
 
 

@@ -10,7 +10,7 @@ from gradwhy.findings import Evidence, Location, Message
 from gradwhy.runtime.ancestry import Reached, behind
 from gradwhy.runtime.failure import LiveFrame
 from gradwhy.runtime.probes import Situation
-from gradwhy.runtime.recorder import Record
+from gradwhy.runtime.records import Record
 from gradwhy.runtime.sites import Site, located
 from gradwhy.source.slicing import definitions, names_read
 
@@ -59,7 +59,9 @@ def _name_at(site: Site, index: int) -> str:
         base = node.func.value
         if not node.args and not (isinstance(base, ast.Attribute) and base.attr == "autograd"):
             return source.segment(base)
-    first = node.args[0] if node.args else next((k.value for k in node.keywords if k.arg in ("outputs", "tensors")), None)
+    first = (
+        node.args[0] if node.args else next((k.value for k in node.keywords if k.arg in ("outputs", "tensors")), None)
+    )
     if isinstance(first, (ast.Tuple, ast.List)):
         first = first.elts[index] if index < len(first.elts) else None
     return source.segment(first) if first is not None else ""

@@ -85,9 +85,7 @@ class Journal:
 
     # -- grad mode
 
-    def open_scope(
-        self, kind: ScopeKind, owner: object, enables: bool, frame: FrameType | None, entered: bool
-    ) -> None:
+    def open_scope(self, kind: ScopeKind, owner: object, enables: bool, frame: FrameType | None, entered: bool) -> None:
         opener, decorated = _opener(frame)
         under = self.scope
         if not entered and under is not None and under.left_open and opener is not None and under.opener is not None:

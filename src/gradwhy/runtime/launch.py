@@ -10,7 +10,6 @@ import signal
 import sys
 import zipfile
 from collections.abc import Mapping
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from types import CodeType, ModuleType, TracebackType
@@ -60,7 +59,7 @@ def run(program: Program, overlay: Mapping[str, CodeType] | None = None) -> None
         _replace_first_path(None if safe else str(Path.cwd()))
         runpy._run_module_as_main(program.target, alter_argv=True)  # type: ignore[attr-defined]
     elif Path(program.target).is_dir() or zipfile.is_zipfile(program.target):
-        _replace_first_path(program.target)
+        _replace_first_path(str(Path(program.target).absolute()))
         runpy._run_module_as_main("__main__", alter_argv=False)  # type: ignore[attr-defined]
     else:
         filename = str(Path(program.target).absolute())
@@ -94,6 +93,7 @@ def report_uncaught(error: BaseException) -> None:
         sys.excepthook(type(error), error, error.__traceback__)
     except Exception as broken:
         # What Python itself prints when a hook fails.
+        unwind.clean(broken)
         print("Error in sys.excepthook:", file=sys.stderr)
         sys.__excepthook__(type(broken), broken, broken.__traceback__)
         print("\nOriginal exception was:", file=sys.stderr)
@@ -115,5 +115,3 @@ def end_like(error: BaseException | None) -> None:
 
 def _silent(kind: type[BaseException], error: BaseException, traceback: TracebackType | None) -> None:
     """The exception was shown already."""
-
-

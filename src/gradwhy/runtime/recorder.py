@@ -7,105 +7,29 @@ import weakref
 from collections import deque
 from collections.abc import Callable
 from types import CodeType, FrameType
-from typing import Any, TypeAlias
+from typing import Any
 
 import torch
 from torch.overrides import TorchFunctionMode
 
 from gradwhy.runtime import graph
-from gradwhy.runtime.journal import GradScope, Journal
+from gradwhy.runtime.journal import Journal
+from gradwhy.runtime.records import Input, Record, Slot, memory_of, numbers_in
 from gradwhy.runtime.sites import Site, is_user_file, user_chain
 
 Tensor = torch.Tensor
 Parameter = torch.nn.Parameter
-Shape: TypeAlias = "tuple[int, ...]"
-Slot: TypeAlias = "int | str"
-"""Which argument: its position, or its keyword."""
-
 # How long a chain of untracked operations is remembered, and how many dead entries may wait to be dropped.
 _DEEPEST = 2_000
 _PRUNE_AT = 20_000
 _LINES_KEPT = 50_000
 
 
-class Input:
-    """A tracked tensor that went into a cut: a weak reference, what it looked like, and what lies behind it."""
-
-    __slots__ = ("dtype", "leaves", "node", "reference", "sequence", "shape", "slot")
-
-    def __init__(self, slot: Slot, tensor: Any) -> None:
-        self.slot = slot
-        # Parameters are known by id: a weak reference would get in the way of torch.utils.swap_tensors.
-        self.reference = None if isinstance(tensor, Parameter) else weakref.ref(tensor)
-        self.shape: Shape = tuple(tensor.shape)
-        self.dtype = str(tensor.dtype)
-        node = tensor.grad_fn
-        self.node = node.name() if node is not None else ""
-        self.sequence = node._sequence_nr() if node is not None else -1
-        # A view that was made with gradients off has no node and is no leaf: what it views has them.
-        self.leaves: tuple[int, ...] = (id(tensor),) if node is None and tensor._base is None else ()
-
-
-class Record:
-    """One operation whose result has no gradient path; ``parents`` are the untracked operations before it."""
-
-    __slots__ = (
-        "chain",
-        "code",
-        "depth",
-        "dtype",
-        "frozen",
-        "func",
-        "grad_off",
-        "inputs",
-        "lasti",
-        "library",
-        "order",
-        "output",
-        "parents",
-        "reference",
-        "scope",
-        "severed",
-        "shape",
-        "stack",
-        "value",
-    )
-
-    def __init__(self, func: Any, order: int, site: Site | None) -> None:
-        self.func = func
-        self.order = order
-        self.code: CodeType | None = site.code if site else None
-        self.lasti = site.lasti if site else -1
-        self.parents: tuple[tuple[Slot, Record], ...] = ()
-        self.inputs: tuple[Input, ...] = ()
-        self.frozen: tuple[int, ...] = ()
-        self.depth = 0
-        self.output: int | None = None
-        self.grad_off = False
-        self.severed = False
-        self.scope: GradScope | None = None
-        self.shape: Shape = ()
-        self.dtype = ""
-        self.chain: tuple[Site, ...] = ()
-        self.library: tuple[Site, ...] = ()
-        self.stack: tuple[Site, ...] = ()
-        self.value: Any = None
-        self.reference: Any = None
-
-    @property
-    def site(self) -> Site | None:
-        return Site(self.code, self.lasti) if self.code is not None else None
-
-    @property
-    def is_cut(self) -> bool:
-        return bool(self.inputs) or self.severed
-
-
 _QUIET = frozenset({type(None), bool, int, str, torch.Size, torch.dtype, torch.device, torch.layout})
 _SEQUENCES = (list, tuple)
 
 
-class Recorder(TorchFunctionMode):
+class Recorder(TorchFunctionMode):  # type: ignore[misc]
     """The one instrument: sees each call of a torch function while it is on torch's stack of modes.
 
     Each result that requires grad costs one line number; each that doesn't, one small record that lives as long as
@@ -339,7 +263,9 @@ class Recorder(TorchFunctionMode):
     def record_of(self, tensor: Any) -> Record | None:
         """The record of a tensor without a path, or None where it was never seen."""
         entry = self.records.get(id(tensor))
-        return entry[1] if entry is not None and entry[0]() is tensor and not tensor.requires_grad else None
+        if entry is None or tensor.requires_grad or entry[0]() is not tensor:
+            return None
+        return entry[1]
 
     def _prune(self) -> None:
         self.records = {key: entry for key, entry in self.records.items() if entry[0]() is not None}
@@ -378,9 +304,9 @@ class Recorder(TorchFunctionMode):
             if result * 64 != int(result * 64) if abs(result) < 1e15 else False:
                 self.numbers[result] = record
         elif hasattr(result, "__array_interface__"):
-            record.value = _memory(result)
+            record.value = memory_of(result)
         elif type(result) is list:
-            for number in _numbers(result):
+            for number in numbers_in(result):
                 if number * 64 != int(number * 64) if abs(number) < 1e15 else False:
                     self.numbers[number] = record
         self.departures.append(record)
@@ -389,18 +315,21 @@ class Recorder(TorchFunctionMode):
         """The departures whose values a new tensor is made from: the same numbers, or the same memory."""
         found: list[Record] = []
         for argument in (*args, *(kwargs or {}).values()):
-            memory = _memory(argument)
+            memory = memory_of(argument)
             if memory is not None:
                 start, size = memory
                 for departure in reversed(self.departures):
-                    if type(departure.value) is tuple and departure.value[0] <= start < departure.value[0] + departure.value[1]:
+                    if (
+                        type(departure.value) is tuple
+                        and departure.value[0] <= start < departure.value[0] + departure.value[1]
+                    ):
                         found.append(departure)
                         break
                 else:
                     if size <= 65_536 and argument.dtype.kind == "f":
-                        found.extend(self.numbers[n] for n in _numbers(argument.tolist()) if n in self.numbers)
+                        found.extend(self.numbers[n] for n in numbers_in(argument.tolist()) if n in self.numbers)
             elif type(argument) is float or isinstance(argument, _SEQUENCES) or hasattr(argument, "__float__"):
-                found.extend(self.numbers[n] for n in _numbers(argument) if n in self.numbers)
+                found.extend(self.numbers[n] for n in numbers_in(argument) if n in self.numbers)
         return list(dict.fromkeys(found))
 
     # -- the journal's entries that the mode sees
@@ -483,25 +412,3 @@ def _user_frame(frame: FrameType | None) -> FrameType | None:
     while frame is not None and not is_user_file(frame.f_code.co_filename):
         frame = frame.f_back
     return frame
-
-
-def _memory(value: Any) -> tuple[int, int] | None:
-    """(address, size in bytes) of an array, without importing numpy."""
-    interface = getattr(value, "__array_interface__", None)
-    if not isinstance(interface, dict) or isinstance(value, Tensor):
-        return None
-    address = interface["data"][0]
-    return address, max(int(getattr(value, "nbytes", 1)), 1)
-
-
-def _numbers(value: Any, limit: int = 4_096) -> list[float]:
-    """The floats in a number or nested lists of them."""
-    found: list[float] = []
-    stack = [value]
-    while stack and len(found) < limit:
-        item = stack.pop()
-        if isinstance(item, float):
-            found.append(item)
-        elif isinstance(item, _SEQUENCES):
-            stack.extend(reversed(item))
-    return found

@@ -9,7 +9,7 @@ from gradwhy.findings import Fix, Location
 from gradwhy.runtime.ancestry import torch_name
 from gradwhy.runtime.explanation import Explanation
 from gradwhy.runtime.probes import Situation
-from gradwhy.runtime.recorder import Record
+from gradwhy.runtime.records import Record
 from gradwhy.runtime.sites import Site, display_path
 from gradwhy.runtime.telling import names_at
 from gradwhy.source import text
@@ -100,7 +100,9 @@ def _loss_call(
     return None, 0, None
 
 
-def _live_value(node: ast.expr | None, site: Site, source: text.SourceText, situation: Situation) -> remedy.Value | None:
+def _live_value(
+    node: ast.expr | None, site: Site, source: text.SourceText, situation: Situation
+) -> remedy.Value | None:
     """The shape of a name in the frame that is still live at that place; names only, nothing is evaluated."""
     if not isinstance(node, ast.Name):
         return None
@@ -109,7 +111,11 @@ def _live_value(node: ast.expr | None, site: Site, source: text.SourceText, situ
             value: Any = live.frame.f_locals.get(node.id)
             shape = getattr(value, "shape", None)
             if isinstance(shape, tuple):
-                return remedy.Value(text=source.segment(node), shape=tuple(shape), dtype=str(value.dtype).removeprefix("torch."))
+                return remedy.Value(
+                    text=source.segment(node),
+                    shape=tuple(shape),
+                    dtype=str(value.dtype).removeprefix("torch."),
+                )
     return None
 
 
@@ -154,5 +160,9 @@ def _needed(explanation: Explanation, file: str) -> tuple[int, ...]:
     lines: list[int] = []
     if explanation.cut is not None:
         for record in (*explanation.cut.trail, explanation.cut.record):
-            lines += [site.line for site in (record.site, *record.chain) if site is not None and display_path(site.file) == file]
+            lines += [
+                site.line
+                for site in (record.site, *record.chain)
+                if site is not None and display_path(site.file) == file
+            ]
     return tuple(lines)

@@ -86,8 +86,6 @@ def _note(fault: BaseException) -> Message:
     return Message("words.own-fault", {"error": f"{type(fault).__name__}: {fault}"})
 
 
-
-
 def with_trials(outcome: Outcome, program: launch.Program, folder: str) -> Outcome:
     """The same outcome with each fix tried that has edits, those that work first. Runs the program again for each."""
     findings = []

@@ -162,12 +162,11 @@ _NAMED = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
 
 def _position(site: Site) -> tuple[int | None, int | None, int | None, int | None] | None:
-    if sys.version_info < (3, 11):
-        return None
-    for index, place in enumerate(site.code.co_positions()):
-        if index * 2 == site.lasti:
-            return place
-    return None
+    # Python 3.11 and later: one entry for each two bytes of code.
+    positions = getattr(site.code, "co_positions", None)
+    return (
+        next((place for index, place in enumerate(positions()) if index * 2 == site.lasti), None) if positions else None
+    )
 
 
 def display_path(filename: str) -> str:

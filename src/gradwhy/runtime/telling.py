@@ -7,12 +7,24 @@ from dataclasses import replace
 from typing import Any
 
 from gradwhy.catalog import render
-from gradwhy.findings import Code, Evidence, Finding, Fix, GradState, Location, Message, Severity, Step, fingerprint
+from gradwhy.findings import (
+    Argument,
+    Code,
+    Evidence,
+    Finding,
+    Fix,
+    GradState,
+    Location,
+    Message,
+    Severity,
+    Step,
+    fingerprint,
+)
 from gradwhy.runtime import graph
 from gradwhy.runtime.ancestry import torch_name
 from gradwhy.runtime.explanation import Explanation, Loss
 from gradwhy.runtime.probes import Situation
-from gradwhy.runtime.recorder import Input, Record
+from gradwhy.runtime.records import Input, Record
 from gradwhy.runtime.sites import Site, located
 from gradwhy.source import text
 from gradwhy.source.slicing import definitions, targets
@@ -87,17 +99,22 @@ def _path(explanation: Explanation, loss: Loss, situation: Situation, symptom: s
     steps: list[Step] = []
     if explanation.opened is not None:
         steps.append(Step(at=explanation.opened, after="off", note=Message(f"{explanation.cause}.opened")))
-    steps += [Step(at=at, after="frozen" if explanation.cause.startswith("frozen") else "plain", note=note) for at, note in explanation.steps]
+    steps += [
+        Step(at=at, after="frozen" if explanation.cause.startswith("frozen") else "plain", note=note)
+        for at, note in explanation.steps
+    ]
     cut = explanation.cut
     if cut is not None:
         steps += _around_cut(explanation, cut.record, loss, situation, symptom)
         steps += _stations(cut.trail, cut.record, loss, symptom)
     elif loss.reached and loss.record is not None and (made := loss.record.site) is not None:
-        steps.append(_station(made, torch_name(loss.record.func), Message(f"{symptom}.made", {"loss": Code(loss.name)})))
+        steps.append(
+            _station(made, torch_name(loss.record.func), Message(f"{symptom}.made", {"loss": Code(loss.name)}))
+        )
         if len({(step.at.file, step.at.function) for step in steps}) == 1:
             steps.sort(key=lambda step: step.at.line)
     error = type(situation.failure.error).__name__
-    facts = {"error": error, "text": _beginning(situation.failure.text), "loss": Code(loss.name)}
+    facts: dict[str, Argument] = {"error": error, "text": _beginning(situation.failure.text), "loss": Code(loss.name)}
     failed = Message(f"{symptom}.surfaces", facts)
     steps.append(Step(at=loss.surface.site.location(), op="torch.autograd.backward", note=failed))
     places = {(step.at.file, step.at.line) for step in steps}
@@ -107,9 +124,7 @@ def _path(explanation: Explanation, loss: Loss, situation: Situation, symptom: s
     return tuple(_each_line_once(steps))
 
 
-def _around_cut(
-    explanation: Explanation, record: Record, loss: Loss, situation: Situation, symptom: str
-) -> list[Step]:
+def _around_cut(explanation: Explanation, record: Record, loss: Loss, situation: Situation, symptom: str) -> list[Step]:
     steps: list[Step] = []
     site = record.site
     before = next((i for i in record.inputs if i.sequence >= 0), None)
@@ -121,12 +136,13 @@ def _around_cut(
             place = _bound_nearby(site, record) or made.location()
             steps.append(Step(at=place, op=torch_name(func), before="tracked", after="tracked", note=note))
     if site is not None:
-        row_note = Message(f"{explanation.cause}.cut", {"op": torch_name(record.func).rpartition(".")[2], "because": explanation.because})
+        row_note = Message(
+            f"{explanation.cause}.cut",
+            {"op": torch_name(record.func).rpartition(".")[2], "because": explanation.because},
+        )
         state: GradState = "off" if record.grad_off else "cut"
         site = _inside_scope(record) or site
-        steps.append(
-            Step(at=site.location(), op=torch_name(record.func), before="tracked", after=state, note=row_note)
-        )
+        steps.append(Step(at=site.location(), op=torch_name(record.func), before="tracked", after=state, note=row_note))
     return steps
 
 
@@ -191,7 +207,11 @@ def _each_line_once(steps: list[Step]) -> list[Step]:
         if not any((step.at.file, step.at.line) == (k.at.file, k.at.line) for k in kept):
             kept.append(step)
     last = steps[-1]
-    if kept and (kept[-1].at.file, kept[-1].at.line) == (last.at.file, last.at.line) and kept[-1].after in ("cut", "plain"):
+    if (
+        kept
+        and (kept[-1].at.file, kept[-1].at.line) == (last.at.file, last.at.line)
+        and kept[-1].after in ("cut", "plain")
+    ):
         if kept[-1].before == "cut":
             kept.pop()
     return [*kept, last]
@@ -207,7 +227,12 @@ def _evidence(explanation: Explanation, situation: Situation) -> list[Evidence]:
             if tracked.node:
                 facts["grad_fn"] = tracked.node
             found.append(Evidence(kind="tensor", subject=named[0] or "input", facts=facts))
-        if record.dtype and torch_name(record.func).rpartition(".")[2] not in ("item", "tolist", "numpy", "__float__"):
+        if record.dtype and torch_name(record.func).rpartition(".")[2] not in (
+            "item",
+            "tolist",
+            "numpy",
+            "__float__",
+        ):
             facts = {"requires_grad": False, "shape": record.shape, "dtype": record.dtype}
             found.append(Evidence(kind="tensor", subject=named[1] or "result", facts=facts))
         if record.grad_off:
@@ -233,6 +258,7 @@ def names_at(site: Site, record: Record) -> tuple[str, str]:
     node, source = site.node(), site.source
     if node is None or source is None:
         return "", ""
+    whole = source.segment(node)
     statement = source.statement(node)
     result = ""
     if isinstance(statement, (ast.Assign, ast.AnnAssign)) and statement.value is node:
@@ -250,8 +276,9 @@ def names_at(site: Site, record: Record) -> tuple[str, str]:
             entry = arguments[slot]
         elif isinstance(slot, str):
             entry = next((k.value for k in node.keywords if k.arg == slot), None)
-    elif isinstance(node, ast.Compare) or isinstance(node, ast.BinOp):
+    elif isinstance(node, (ast.Compare, ast.BinOp)):
         entry = node.left
     elif isinstance(node, (ast.Attribute, ast.Subscript)):
         entry = node.value
-    return (source.segment(entry) if entry is not None else ""), result or source.segment(node)
+    given = source.segment(entry) if entry is not None else ""
+    return given, result or whole

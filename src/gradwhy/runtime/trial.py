@@ -96,7 +96,9 @@ def _parameters(optimizer: Any) -> list[Any]:
 def main(order: str, answer: str) -> None:
     """The trial's own process."""
     data = json.loads(Path(order).read_text("utf-8"))
-    program = launch.Program(data["program"]["target"], tuple(data["program"]["arguments"]), data["program"]["is_module"])
+    program = launch.Program(
+        data["program"]["target"], tuple(data["program"]["arguments"]), data["program"]["is_module"]
+    )
     edits = [Edit(**edit) for edit in data["edits"]]
     overlay = {file: _edited(file, edits) for file in {str(Path(e.file).absolute()) for e in edits}}
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from gradwhy.findings import Location
 from gradwhy.runtime.ancestry import torch_name
 from gradwhy.runtime.journal import GradScope, Journal
-from gradwhy.runtime.recorder import Record
+from gradwhy.runtime.records import Record
 from gradwhy.runtime.sites import Site, display_path, is_user_file, located
 from gradwhy.source.slicing import bound_names, dotted_name, names_read
 from gradwhy.torchapi import table
@@ -62,8 +62,7 @@ def _of_cut(record: Record, journal: Journal) -> Verdict | None:
         return Verdict(row.cause, site.location(), site.expression(), site, row.because)
     if record.grad_off:
         if record.scope is not None:
-            found = of_scope(record.scope, site, record.chain)
-            return _at_rebinding(found, record, site)
+            return _at_rebinding(of_scope(record.scope, site, record.chain), record, site)
         return _off_below_python(record, site)
     if record.dtype == "torch.bool":
         return Verdict("comparison", site.location(), site.expression(), site, "truth values")
@@ -76,7 +75,9 @@ def _always_cuts(record: Record, row: table.OpRow) -> bool:
     if row.effect in ("cut", "detaches", "leaves", "builds", "sampling"):
         return True
     if row.effect == "cut-outputs":
-        return not record.grad_off or (record.output is not None and row.outputs[record.output : record.output + 1] == ("cut",))
+        return not record.grad_off or (
+            record.output is not None and row.outputs[record.output : record.output + 1] == ("cut",)
+        )
     floating = record.dtype.startswith(("torch.float", "torch.bfloat", "torch.complex"))
     return row.effect == "cast" and not floating
 
@@ -126,7 +127,9 @@ def _decorator(function: Site, kind: str) -> tuple[Location, str]:
     named = [d for d in decorators if _last_name(d) == kind] or [d for d in decorators if _last_name(d) in _DECORATIONS]
     if source is not None and named:
         return located(source, named[0], function.function), f"@{source.segment(named[0])}"
-    return Location(file=display_path(function.file), line=code.co_firstlineno, function=function.function), code.co_name
+    return Location(
+        file=display_path(function.file), line=code.co_firstlineno, function=function.function
+    ), code.co_name
 
 
 def _last_name(decorator: ast.expr) -> str:
@@ -209,7 +212,10 @@ def _caller_of_converter(record: Record) -> Site | None:
         name = "<lambda>"
     else:
         return None
-    given = {a.arg for a in (*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs)} - {"self", "cls"}
+    given = {a.arg for a in (*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs)} - {
+        "self",
+        "cls",
+    }
     base = _base_name(node)
     for outer in source.enclosing(node):
         for loop in getattr(outer, "generators", ()):

@@ -18,7 +18,8 @@ from torch.utils._device import DeviceContext
 
 from gradwhy.findings import Finding
 from gradwhy.runtime.journal import Journal, ScopeKind
-from gradwhy.runtime.recorder import Record, Recorder
+from gradwhy.runtime.recorder import Recorder
+from gradwhy.runtime.records import Record
 from gradwhy.runtime.sites import is_user_file
 
 TraceMode: TypeAlias = Literal["auto", "always", "never"]
@@ -243,7 +244,12 @@ class Watch:
             context = getattr(grad_mode, kind)
             self._replace(context, "__enter__", enter(kind, enables), self._patches)
             self._replace(context, "__exit__", leave, self._patches)
-        for name, make in (("__init__", called), ("__enter__", entered), ("__exit__", leave), ("__call__", decorating)):
+        for name, make in (
+            ("__init__", called),
+            ("__enter__", entered),
+            ("__exit__", leave),
+            ("__call__", decorating),
+        ):
             self._replace(grad_mode.set_grad_enabled, name, make, self._patches)
 
     def _made(self, optimizer: Optimizer, frame: FrameType) -> None:
@@ -312,7 +318,15 @@ class Watch:
 
             return method
 
-        for name in ("train", "eval", "requires_grad_", "parameters", "named_parameters", "modules", "children"):
+        for name in (
+            "train",
+            "eval",
+            "requires_grad_",
+            "parameters",
+            "named_parameters",
+            "modules",
+            "children",
+        ):
             self._replace(torch.nn.Module, name, noticed, self._module_patches)
 
     def _patch_variable(self) -> None:

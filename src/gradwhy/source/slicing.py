@@ -50,9 +50,7 @@ def bound_names(target: ast.expr) -> Iterator[str]:
     elif isinstance(target, (ast.Tuple, ast.List)):
         for part in target.elts:
             yield from bound_names(part)
-    elif isinstance(target, ast.Starred):
-        yield from bound_names(target.value)
-    elif isinstance(target, ast.Subscript):
+    elif isinstance(target, (ast.Starred, ast.Subscript)):
         yield from bound_names(target.value)
     elif isinstance(target, ast.Attribute) and (dotted := dotted_name(target)):
         yield dotted

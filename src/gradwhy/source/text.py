@@ -5,14 +5,12 @@ from __future__ import annotations
 import ast
 import functools
 import io
-import os
 import tokenize
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-
-STARTED_IN = os.path.abspath(os.curdir)
+STARTED_IN = str(Path.cwd())
 """The folder that relative paths count from: where we were when we started, wherever the program goes."""
 
 
@@ -106,7 +104,10 @@ class SourceText:
         best: ast.stmt | None = None
         for node in ast.walk(self.tree) if self.tree is not None else ():
             if isinstance(node, ast.stmt) and node.lineno <= line <= (node.end_lineno or node.lineno):
-                if best is None or (node.lineno, -(node.end_lineno or 0)) >= (best.lineno, -(best.end_lineno or 0)):
+                if best is None or (node.lineno, -(node.end_lineno or 0)) >= (
+                    best.lineno,
+                    -(best.end_lineno or 0),
+                ):
                     best = node
         return best
 

@@ -34,21 +34,25 @@ def _out_of_block(fault: Fault, block: ast.With) -> Iterable[Fix]:
     if line is not None:
         inner = _call_elsewhere(fault, line)
         if inner is not None:
-            yield Fix(title=Message(f"{fault.cause}.fix-call"), applicability="unsafe", edits=tuple(_enabled(fault, inner)))
+            yield Fix(
+                title=Message(f"{fault.cause}.fix-call"),
+                applicability="unsafe",
+                edits=tuple(_enabled(fault, inner)),
+            )
             return
         lines = {line, *(n for n in fault.needed if block.lineno < n <= (block.end_lineno or 0))}
         needed = [i for i, part in enumerate(body) if any(part.lineno <= n <= (part.end_lineno or 0) for n in lines)]
         if needed and needed[0] > 0 and block.items[0].optional_vars is None:
             first = _with_comments(fault, body, _start_of_run(body, needed))
             by = step_of(fault.source, block.lineno, body[0].lineno)
-            edits = moved(fault, first, block.end_lineno or block.lineno, by, out=True)
-            yield Fix(title=Message(f"{fault.cause}.fix-move"), applicability="unsafe", edits=tuple(edits))
+            moved_out = moved(fault, first, block.end_lineno or block.lineno, by, out=True)
+            yield Fix(title=Message(f"{fault.cause}.fix-move"), applicability="unsafe", edits=tuple(moved_out))
             return
     if body[0].lineno > block.lineno:
         by = step_of(fault.source, block.lineno, body[0].lineno)
         head = whole_lines_out(fault, block.lineno, body[0].lineno - 1)
-        lines = moved(fault, body[0].lineno, block.end_lineno or block.lineno, by, out=True)
-        yield Fix(title=Message(f"{fault.cause}.fix-block"), applicability="unsafe", edits=(head, *lines))
+        body_out = moved(fault, body[0].lineno, block.end_lineno or block.lineno, by, out=True)
+        yield Fix(title=Message(f"{fault.cause}.fix-block"), applicability="unsafe", edits=(head, *body_out))
 
 
 def _start_of_run(body: list[ast.stmt], needed: list[int]) -> int:
@@ -61,7 +65,10 @@ def _start_of_run(body: list[ast.stmt], needed: list[int]) -> int:
 
 def _prepares(statement: ast.stmt) -> bool:
     if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
-        return isinstance(statement.value.func, ast.Attribute) and statement.value.func.attr in ("train", "zero_grad")
+        return isinstance(statement.value.func, ast.Attribute) and statement.value.func.attr in (
+            "train",
+            "zero_grad",
+        )
     return isinstance(statement, ast.Assign) and isinstance(statement.value, ast.Constant)
 
 

@@ -44,9 +44,7 @@ def _reaches(fault: Fault, call: ast.Call) -> bool:
     scope = source.function(call) or source.tree
     if scope is None:
         return False
-    return not any(
-        first < getattr(node, "lineno", 0) < last and bound & names for bound, _, node in definitions(scope)
-    )
+    return not any(first < getattr(node, "lineno", 0) < last and bound & names for bound, _, node in definitions(scope))
 
 
 def _is_unused(fault: Fault, statement: ast.Assign, argument: ast.expr) -> bool:
@@ -55,7 +53,12 @@ def _is_unused(fault: Fault, statement: ast.Assign, argument: ast.expr) -> bool:
     scope = fault.source.function(statement) or fault.source.tree
     inside = set(map(id, ast.walk(argument)))
     for node in ast.walk(scope) if scope is not None else ():
-        if isinstance(node, ast.Name) and node.id in bound and isinstance(node.ctx, ast.Load) and id(node) not in inside:
+        if (
+            isinstance(node, ast.Name)
+            and node.id in bound
+            and isinstance(node.ctx, ast.Load)
+            and id(node) not in inside
+        ):
             return False
     read = {node.id for node in ast.walk(argument) if isinstance(node, ast.Name)}
     return bool(bound & read)

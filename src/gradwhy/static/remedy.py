@@ -58,7 +58,9 @@ class Remedy(Protocol):
 def fixes(fault: Fault) -> list[Fix]:
     """All fixes for a fault, and the catalogue's advice where there are none with edits."""
     name = fault.cause.replace("-", "_")
-    known = {module.name for module in pkgutil.iter_modules(importlib.import_module("gradwhy.static.remedies").__path__)}
+    known = {
+        module.name for module in pkgutil.iter_modules(importlib.import_module("gradwhy.static.remedies").__path__)
+    }
     found: list[Fix] = []
     if name in known:
         remedy = cast(Remedy, importlib.import_module(f"gradwhy.static.remedies.{name}"))
@@ -68,7 +70,10 @@ def fixes(fault: Fault) -> list[Fix]:
 
 def advice(cause: str, given: Value | None = None, key: str = "advice", op: str = "") -> Fix:
     """The catalogue's remedy in words."""
-    return Fix(title=Message(f"{cause}.{key}", {"input": Code(given.text if given else "…"), "op": Code(op or cause)}), applicability="display")
+    return Fix(
+        title=Message(f"{cause}.{key}", {"input": Code(given.text if given else "…"), "op": Code(op or cause)}),
+        applicability="display",
+    )
 
 
 def _parses(fault: Fault, fix: Fix) -> bool:

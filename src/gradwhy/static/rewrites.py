@@ -96,15 +96,21 @@ def fitted(value: Value, made: Value | None, target: Value | None, loss: str) ->
     if value.shape is None:
         return None
     if loss in ("cross_entropy", "CrossEntropyLoss"):
-        fits = target is None or target.shape is None or target.shape in ((value.shape[0], *value.shape[2:]), value.shape)
+        fits = (
+            target is None or target.shape is None or target.shape in ((value.shape[0], *value.shape[2:]), value.shape)
+        )
         return value.text if fits else None
-    wanted = target.shape if target is not None and target.shape is not None else made.shape if made is not None else None
+    wanted = (
+        target.shape if target is not None and target.shape is not None else made.shape if made is not None else None
+    )
     if wanted is None:
         return None
     if wanted == value.shape:
         return value.text
     for axis in range(1, len(value.shape)):
         if value.shape[axis] == 1 and wanted == (*value.shape[:axis], *value.shape[axis + 1 :]):
-            simple = isinstance(ast.parse(value.text, mode="eval").body, (ast.Name, ast.Attribute, ast.Call, ast.Subscript))
+            simple = isinstance(
+                ast.parse(value.text, mode="eval").body, (ast.Name, ast.Attribute, ast.Call, ast.Subscript)
+            )
             return f"{value.text if simple else f'({value.text})'}.squeeze({axis})"
     return None

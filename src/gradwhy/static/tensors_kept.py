@@ -53,7 +53,10 @@ def _both(fault: Fault, leaving: Edit, back: Edit) -> list[Edit]:
     """Two edits, or one where the call that leaves stands inside the one that comes back."""
     assert fault.rebuild is not None
     inside = fault.source.span(fault.rebuild)
-    if (inside.line, inside.column) <= (leaving.line, leaving.column) and (leaving.end_line, leaving.end_column) <= (
+    if (inside.line, inside.column) <= (leaving.line, leaving.column) and (
+        leaving.end_line,
+        leaving.end_column,
+    ) <= (
         inside.end_line,
         inside.end_column,
     ):

@@ -65,9 +65,7 @@ def explain(loss: Loss, situation: Situation) -> Iterable[Explanation]:
         )
 
 
-def _departure_instead(
-    found: verdict.Verdict | None, reached: Reached
-) -> verdict.Verdict | None:
+def _departure_instead(found: verdict.Verdict | None, reached: Reached) -> verdict.Verdict | None:
     """A copy without history that was only made to leave torch: leaving is what cut the path."""
     if found is None or found.cause not in _COPIES:
         return found

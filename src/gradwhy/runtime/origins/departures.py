@@ -9,7 +9,7 @@ from gradwhy.runtime import verdict
 from gradwhy.runtime.ancestry import Reached, behind
 from gradwhy.runtime.explanation import Explanation, Loss
 from gradwhy.runtime.probes import Situation
-from gradwhy.runtime.recorder import Record
+from gradwhy.runtime.records import Record
 from gradwhy.runtime.sites import Site
 from gradwhy.source.slicing import lines_behind
 
@@ -24,7 +24,11 @@ def explain(loss: Loss, situation: Situation) -> Iterable[Explanation]:
         return
     for depth, (site, node) in enumerate(_starts(loss)):
         lines = lines_behind(site.source, node) if site.source is not None else set()
-        near = [record for record in departures if record.site and record.site.file == site.file and record.site.line in lines]
+        near = [
+            record
+            for record in departures
+            if record.site and record.site.file == site.file and record.site.line in lines
+        ]
         if near:
             yield from _explanations(near[::-1], loss, certain=True, distance=depth)
             return

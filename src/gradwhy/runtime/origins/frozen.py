@@ -48,7 +48,13 @@ def explain(loss: Loss, situation: Situation) -> Iterable[Explanation]:
             trains=trains,
             distance=distance,
             weight=-1,
-            steps=(*steps, (place, Message("frozen-all.misspelt", {"name": Code(name), "flag": Code(FLAG), "count": count}))),
+            steps=(
+                *steps,
+                (
+                    place,
+                    Message("frozen-all.misspelt", {"name": Code(name), "flag": Code(FLAG), "count": count}),
+                ),
+            ),
             evidence=evidence,
             facts={"misspelt": name},
         )
@@ -76,7 +82,9 @@ def explain(loss: Loss, situation: Situation) -> Iterable[Explanation]:
             trains=trains,
             distance=distance,
             weight=weight,
-            steps=((place, Message("frozen-all.freezes")),) if not (loss.record and loss.record.site and place == loss.record.site.location()) else (),
+            steps=((place, Message("frozen-all.freezes")),)
+            if not (loss.record and loss.record.site and place == loss.record.site.location())
+            else (),
             evidence=evidence,
         )
 
@@ -106,7 +114,9 @@ def _released_late(loss: Loss, situation: Situation, used: dict[int, int], late:
     site = reached.record.site
     if site is None:
         return
-    steps = [(_place(c)[0], _froze_note(c, situation)) for c in _changes(situation, False) if c.tensors.keys() & late][:1]
+    steps = [(_place(c)[0], _froze_note(c, situation)) for c in _changes(situation, False) if c.tensors.keys() & late][
+        :1
+    ]
     released = [c for c in _changes(situation, True) if c.tensors.keys() & late and c.order > reached.record.order]
     yield Explanation(
         cause="frozen-part" if steps else "requires-grad-late",
@@ -239,7 +249,11 @@ def _is_on_module(node: ast.Assign, source: text.SourceText, situation: Situatio
             if FLAG in inner.__dict__ and (full == written or full.rpartition(".")[2] == written.rpartition(".")[2]):
                 return True
     loop = next((n for n in source.enclosing(node) if isinstance(n, ast.For)), None)
-    called = {n.func.attr for n in ast.walk(loop.iter) if isinstance(n, ast.Call) and isinstance(n.func, ast.Attribute)} if loop else set()
+    called = (
+        {n.func.attr for n in ast.walk(loop.iter) if isinstance(n, ast.Call) and isinstance(n.func, ast.Attribute)}
+        if loop
+        else set()
+    )
     return bool(called & {"modules", "children", "named_modules", "named_children"})
 
 
@@ -271,8 +285,10 @@ def _would_freeze(node: ast.AST) -> bool:
         return bool(node.args) and _is_false(node.args[0])
     if name == "Parameter":
         return any(k.arg == FLAG and _is_false(k.value) for k in node.keywords)
-    return name == "from_pretrained" and dotted_name(node.func).split(".")[-2:-1] in (["Embedding"], ["EmbeddingBag"]) and not any(
-        k.arg == "freeze" for k in node.keywords
+    return (
+        name == "from_pretrained"
+        and dotted_name(node.func).split(".")[-2:-1] in (["Embedding"], ["EmbeddingBag"])
+        and not any(k.arg == "freeze" for k in node.keywords)
     )
 
 

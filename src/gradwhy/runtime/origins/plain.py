@@ -8,7 +8,7 @@ from gradwhy.findings import Location, Message
 from gradwhy.runtime.ancestry import Reached, torch_name
 from gradwhy.runtime.explanation import Explanation, Loss, definition
 from gradwhy.runtime.probes import Situation
-from gradwhy.runtime.recorder import Record
+from gradwhy.runtime.records import Record
 from gradwhy.runtime.sites import Site
 from gradwhy.torchapi import table
 
@@ -92,16 +92,16 @@ def _model_left_out(loss: Loss, situation: Situation) -> Iterable[Explanation]:
         )
     elif not trainable:
         made = [r for r in loss.reached if r.record.site is not None and _is_factory(r)]
-        if made and (place := made[-1].record.site) is not None:
+        if made and (site := made[-1].record.site) is not None:
             yield Explanation(
                 cause="requires_grad-missing",
-                at=place.location(),
-                subject=place.expression(),
+                at=site.location(),
+                subject=site.expression(),
                 certain=False,
                 trains=True,
                 distance=0,
-                site=place,
-                steps=((place.location(), Message("requires_grad-missing.made")),),
+                site=site,
+                steps=((site.location(), Message("requires_grad-missing.made")),),
             )
 
 

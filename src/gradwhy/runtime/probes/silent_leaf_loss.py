@@ -13,7 +13,7 @@ from gradwhy.runtime.failure import Failure, standing_at
 from gradwhy.runtime.names import Names
 from gradwhy.runtime.probes import Situation
 from gradwhy.runtime.probes.no_graph import explanations
-from gradwhy.runtime.recorder import Record
+from gradwhy.runtime.records import Record
 from gradwhy.runtime.sites import Site
 from gradwhy.runtime.telling import finding_of, tell
 from gradwhy.runtime.watch import Watch

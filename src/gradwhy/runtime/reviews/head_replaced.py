@@ -38,10 +38,17 @@ def review(situation: Situation) -> Iterable[Finding]:
             at=at,
             path=(
                 Step(at=at, before="frozen", after="leaf"),
-                Step(at=replaced, before="leaf", after="leaf", note=Message(f"{CAUSE}.replaced", {"name": Code(name)})),
+                Step(
+                    at=replaced,
+                    before="leaf",
+                    after="leaf",
+                    note=Message(f"{CAUSE}.replaced", {"name": Code(name)}),
+                ),
             ),
             message=Message(f"{CAUSE}.headline", {"owner": Code(owner), "name": Code(name), "line": replaced.line}),
-            evidence=(Evidence(kind="parameter", subject=name, facts={"released": change.parameters, "in_modules": 0}),),
+            evidence=(
+                Evidence(kind="parameter", subject=name, facts={"released": change.parameters, "in_modules": 0}),
+            ),
             fingerprint=fingerprint(CAUSE, at, source.line(site.line) if source else ""),
         )
 

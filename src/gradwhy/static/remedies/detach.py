@@ -10,7 +10,14 @@ from gradwhy.static.rewrites import without_method
 
 
 def remedies(fault: Fault) -> Iterable[Fix]:
-    edit = without_method(fault, fault.node, ("detach", "detach_",))
+    edit = without_method(
+        fault,
+        fault.node,
+        (
+            "detach",
+            "detach_",
+        ),
+    )
     if edit is not None:
         title = Message(f"{fault.cause}.fix", {"result": Code(edit.new_text)})
         yield Fix(title=title, applicability="unsafe", edits=(edit,))

@@ -32,7 +32,11 @@ def _spelling(fault: Fault) -> Iterable[Fix]:
     else:
         owner, value = fault.source.segment(node.value), fault.source.segment(statement.value)
         edit = replace(fault, statement, f"{owner}.{_FLAG}_({value})")
-    yield Fix(title=Message("frozen-all.fix", {"result": Code(edit.new_text)}), applicability="unsafe", edits=(edit,))
+    yield Fix(
+        title=Message("frozen-all.fix", {"result": Code(edit.new_text)}),
+        applicability="unsafe",
+        edits=(edit,),
+    )
 
 
 def _order(fault: Fault) -> Iterable[Fix]:
@@ -68,7 +72,9 @@ def _adds_to(statement: ast.stmt, names: set[str]) -> bool:
 
 
 def _blocks(parent: ast.AST | None) -> Iterable[list[ast.stmt]]:
-    return [block for field in ("body", "orelse", "finalbody") if isinstance(block := getattr(parent, field, None), list)]
+    return [
+        block for field in ("body", "orelse", "finalbody") if isinstance(block := getattr(parent, field, None), list)
+    ]
 
 
 def _lines(fault: Fault, first: int, last: int) -> list[str]:

@@ -41,5 +41,3 @@ def _rest_of_block(parent: ast.AST | None, statement: ast.stmt) -> list[ast.stmt
         if isinstance(block, list) and statement in block:
             return block[block.index(statement) + 1 :]
     return []
-
-

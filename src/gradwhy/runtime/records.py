@@ -1,0 +1,111 @@
+"""What is remembered of an operation whose result has no gradient path, and of the tensors that went into it."""
+
+from __future__ import annotations
+
+import weakref
+from types import CodeType
+from typing import Any, TypeAlias
+
+import torch
+
+from gradwhy.runtime.journal import GradScope
+from gradwhy.runtime.sites import Site
+
+Shape: TypeAlias = "tuple[int, ...]"
+Slot: TypeAlias = "int | str"
+"""Which argument: its position, or its keyword."""
+
+
+class Input:
+    """A tracked tensor that went into a cut: a weak reference, what it looked like, and what lies behind it."""
+
+    __slots__ = ("dtype", "leaves", "node", "reference", "sequence", "shape", "slot")
+
+    def __init__(self, slot: Slot, tensor: Any) -> None:
+        self.slot = slot
+        # Parameters are known by id: a weak reference would get in the way of torch.utils.swap_tensors.
+        self.reference = None if isinstance(tensor, torch.nn.Parameter) else weakref.ref(tensor)
+        self.shape: Shape = tuple(tensor.shape)
+        self.dtype = str(tensor.dtype)
+        node = tensor.grad_fn
+        self.node = node.name() if node is not None else ""
+        self.sequence = node._sequence_nr() if node is not None else -1
+        # A view that was made with gradients off has no node and is no leaf: what it views has them.
+        self.leaves: tuple[int, ...] = (id(tensor),) if node is None and tensor._base is None else ()
+
+
+class Record:
+    """One operation whose result has no gradient path; ``parents`` are the untracked operations before it."""
+
+    __slots__ = (
+        "chain",
+        "code",
+        "depth",
+        "dtype",
+        "frozen",
+        "func",
+        "grad_off",
+        "inputs",
+        "lasti",
+        "library",
+        "order",
+        "output",
+        "parents",
+        "reference",
+        "scope",
+        "severed",
+        "shape",
+        "stack",
+        "value",
+    )
+
+    def __init__(self, func: Any, order: int, site: Site | None) -> None:
+        self.func = func
+        self.order = order
+        self.code: CodeType | None = site.code if site else None
+        self.lasti = site.lasti if site else -1
+        self.parents: tuple[tuple[Slot, Record], ...] = ()
+        self.inputs: tuple[Input, ...] = ()
+        self.frozen: tuple[int, ...] = ()
+        self.depth = 0
+        self.output: int | None = None
+        self.grad_off = False
+        self.severed = False
+        self.scope: GradScope | None = None
+        self.shape: Shape = ()
+        self.dtype = ""
+        self.chain: tuple[Site, ...] = ()
+        self.library: tuple[Site, ...] = ()
+        self.stack: tuple[Site, ...] = ()
+        self.value: Any = None
+        self.reference: Any = None
+
+    @property
+    def site(self) -> Site | None:
+        return Site(self.code, self.lasti) if self.code is not None else None
+
+    @property
+    def is_cut(self) -> bool:
+        return bool(self.inputs) or self.severed
+
+
+def memory_of(value: Any) -> tuple[int, int] | None:
+    """(address, size in bytes) of an array, without importing numpy."""
+    interface = getattr(value, "__array_interface__", None)
+    if not isinstance(interface, dict) or isinstance(value, torch.Tensor):
+        return None
+    address = interface["data"][0]
+    return address, max(int(getattr(value, "nbytes", 1)), 1)
+
+
+def numbers_in(value: Any, limit: int = 4_096) -> list[float]:
+    """The floats in a number or nested lists of them."""
+    found: list[float] = []
+    stack = [value]
+    while stack and len(found) < limit:
+        item = stack.pop()
+        if isinstance(item, float):
+            found.append(item)
+        elif isinstance(item, (list, tuple)):
+            stack.extend(reversed(item))
+    return found
