@@ -51,12 +51,12 @@ def train_model(model, criterion, optimizer, scheduler, loader, num_epochs):
 
 def main():
     torch.manual_seed(0)
-    loader = DataLoader(load_pictures(129), batch_size=32, shuffle=True)
+    loader = DataLoader(load_pictures(129), batch_size=64, shuffle=True)
     model = build_model()
     criterion = nn.MSELoss()
-    optimizer = optim.Adam(model.fc.parameters(), lr=0.005)
+    optimizer = optim.Adam(model.fc.parameters(), lr=0.001)
     scheduler = lr_scheduler.StepLR(optimizer, step_size=7, gamma=0.1)
-    train_model(model, criterion, optimizer, scheduler, loader, num_epochs=4)
+    train_model(model, criterion, optimizer, scheduler, loader, num_epochs=5)
 
 
 if __name__ == "__main__":

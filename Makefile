@@ -1,0 +1,35 @@
+# Each target sets up what it needs in .venv; PYTHON chooses the interpreter for it.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMPS := $(VENV)/.installed
+
+.PHONY: all demo test lint bench clean
+
+all: lint test
+
+$(VENV)/bin/python:
+	$(PYTHON) -m venv $(VENV)
+
+$(STAMPS)/%: pyproject.toml | $(VENV)/bin/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[$*]'
+	@mkdir -p $(STAMPS) && touch $@
+
+# The program ends with the exit code of its own failure, 1.
+demo: $(STAMPS)/example
+	@cd examples/transfer_learning && ../../$(BIN)/python -m gradwhy run --verify train.py; test $$? -eq 1
+
+test: $(STAMPS)/test
+	$(BIN)/python -m pytest
+
+lint: $(STAMPS)/lint $(STAMPS)/test
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: $(STAMPS)/example
+	$(BIN)/python benchmarks/overhead.py
+
+clean:
+	rm -rf $(VENV) dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
