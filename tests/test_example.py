@@ -27,7 +27,7 @@ def test_the_diagnosis(tmp_path: Path) -> None:
     assert path == ["outputs = model(inputs)", line(finding["at"]), "loss = criterion(preds, labels)", "loss.backward()"]
 
     fix = finding["fixes"][0]
-    assert "outputs.squeeze(1)" in fix["title"] and "(32,)" in fix["title"]
+    assert "outputs.squeeze(1)" in fix["title"] and "(64,)" in fix["title"]
     assert fix["verified"] is True
     assert fix["verification"] == {"trained": 2, "trainable": 2, "changed": 2, "ended": False, "failure": None}
 

@@ -46,7 +46,6 @@ def 训练(模型, 输入):
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "train.py").write_text(PROGRAM, "utf-8")
     monkeypatch.setattr(text, "STARTED_IN", str(tmp_path))
-    text.read.cache_clear()
 
 
 def at(line: int, column: int = 1, end: int | None = None, function: str = "train") -> Location:
@@ -150,7 +149,6 @@ def test_an_empty_report_says_nothing() -> None:
 
 def test_a_file_that_is_gone_still_gives_a_report(tmp_path: Path) -> None:
     (tmp_path / "train.py").unlink()
-    text.read.cache_clear()
     assert "error[argmax]" in shown(Report(findings=(argmax(),)), width=80)
 
 

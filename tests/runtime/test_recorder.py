@@ -157,7 +157,7 @@ OPERATIONS: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
     "view": lambda x: x.reshape(-1),
     "sorted": lambda x: x.sort().values,
     "ranked": lambda x: x.sort().indices.float(),
-    "numpy": lambda x: torch.from_numpy(x.detach().numpy().copy()),
+    "numpy": lambda x: torch.from_numpy(x.detach().numpy()),
 }
 
 

@@ -23,6 +23,7 @@ Parameter = torch.nn.Parameter
 _DEEPEST = 2_000
 _PRUNE_AT = 20_000
 _LINES_KEPT = 50_000
+_VALUES_KEPT = 1_024
 
 
 _QUIET = frozenset({type(None), bool, int, str, torch.Size, torch.dtype, torch.device, torch.layout})
@@ -298,17 +299,16 @@ class Recorder(TorchFunctionMode):  # type: ignore[misc]
             record.parents = ((0, parent),)
             record.depth = parent.depth + 1
             record.chain = user_chain(user)
-        if type(result) is float:
-            record.value = result
-            # Round numbers turn up by themselves; others are as good as a name.
-            if result * 64 != int(result * 64) if abs(result) < 1e15 else False:
-                self.numbers[result] = record
-        elif hasattr(result, "__array_interface__"):
+        if hasattr(result, "__array_interface__"):
             record.value = memory_of(result)
-        elif type(result) is list:
-            for number in numbers_in(result):
-                if number * 64 != int(number * 64) if abs(number) < 1e15 else False:
-                    self.numbers[number] = record
+            small = result.dtype.kind == "f" and result.size <= _VALUES_KEPT
+            numbers = numbers_in(result.tolist()) if small else []
+        else:
+            numbers = numbers_in(result, _VALUES_KEPT)
+        for number in numbers:
+            # Round numbers turn up by themselves; others are as good as a name.
+            if abs(number) < 1e15 and number * 64 != int(number * 64):
+                self.numbers[number] = record
         self.departures.append(record)
 
     def _returned(self, args: Any, kwargs: Any) -> list[Record]:

@@ -90,7 +90,7 @@ def _loss_call(
     knowledge = table.load()
     for record, after in zip(trail, [*trail[1:], explanation.cut.record if explanation.cut else None]):
         site = record.site
-        if site is None or not knowledge.is_loss(torch_name(record.func)) or display_path(site.file) != source.path:
+        if site is None or not knowledge.is_loss(torch_name(record.func)) or site.source is not source:
             continue
         node = site.node()
         slot = next((slot for slot, parent in record.parents if parent is after and isinstance(slot, int)), 0)
@@ -129,7 +129,7 @@ def _rebuild(explanation: Explanation, source: text.SourceText, situation: Situa
     for record in reversed(records):
         row = table.load().op(torch_name(record.func))
         site = record.site
-        if row is None or row.effect != "builds" or site is None or display_path(site.file) != source.path:
+        if row is None or row.effect != "builds" or site is None or site.source is not source:
             continue
         node = site.node()
         if isinstance(node, ast.Call) and node.args:

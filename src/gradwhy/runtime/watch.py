@@ -69,7 +69,7 @@ class Watch:
         self._patch_grad_modes()
         self._patch_optimizers()
         self._patch_modules()
-        self._patch_variable()
+        self._patch_unseen()
         self._patch_compile()
         os.register_at_fork(after_in_child=self._forked)
         if self.trace != "never":
@@ -329,9 +329,21 @@ class Watch:
         ):
             self._replace(torch.nn.Module, name, noticed, self._module_patches)
 
-    def _patch_variable(self) -> None:
-        """``Variable(x)`` drops the history of ``x``, and no mode sees it (torch/autograd/variable.py)."""
+    def _patch_unseen(self) -> None:
+        """Two ways to make a tensor that no mode sees: ``torch.from_numpy``, and ``Variable(x)``, which drops the history
+        of ``x`` (torch/autograd/variable.py)."""
         recorder = self.recorder
+
+        def made(original: Any) -> Any:
+            def from_numpy(array: Any) -> Any:
+                result = original(array)
+                if self.recording:
+                    recorder.observe(original, (array,), None, result)
+                return result
+
+            return from_numpy
+
+        self._replace(torch, "from_numpy", made, self._patches)
 
         meta = type(torch.autograd.Variable)
 

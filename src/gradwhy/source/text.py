@@ -121,11 +121,18 @@ class SourceText:
         return None
 
 
-@functools.lru_cache(maxsize=512)
 def read(path: str) -> SourceText | None:
-    """The text of a Python file in the encoding it declares, or None where it can't be read."""
+    """The text of a Python file in the encoding it declares, or None where it can't be read.
+
+    The same file gives the same object, whichever way its path is written.
+    """
+    return _read(str(Path(STARTED_IN, path)))
+
+
+@functools.lru_cache(maxsize=512)
+def _read(path: str) -> SourceText | None:
     try:
-        data = Path(STARTED_IN, path).read_bytes()
+        data = Path(path).read_bytes()
         encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
         text = io.TextIOWrapper(io.BytesIO(data), encoding, newline="").read()
     except (OSError, SyntaxError, UnicodeDecodeError, ValueError):
