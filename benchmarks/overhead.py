@@ -13,8 +13,7 @@ import platform
 import statistics
 import sys
 import time
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager
+from collections.abc import Callable
 from datetime import date
 from pathlib import Path
 
@@ -66,74 +65,66 @@ def small_transformer() -> Step:
     return trainer(model, torch.randn(8, 32, 64), torch.randn(8, 32, 1))
 
 
-@contextlib.contextmanager
-def watched(trace: str, settle: Step | None = None) -> Iterator[None]:
-    watch = Watch(trace)  # type: ignore[arg-type]
-    watch.start()
-    try:
-        if settle is not None:
-            for _ in range(3):
-                settle()
-        yield
-    finally:
-        watch.stop()
+WAYS = ("plain", "floor", "recorded", "adaptive", "anomaly")
 
 
-def one_round(make: Callable[[], Step], around: AbstractContextManager[object], repeats: int, step: Step) -> float:
-    with around:
-        step()
+def turn(way: str, step: Step, repeats: int) -> float:
+    """CPU seconds of one step, after a few that let it settle."""
+    with contextlib.ExitStack() as stack:
+        if way in ("recorded", "adaptive"):
+            watch = Watch("always" if way == "recorded" else "auto", seconds_in_full=0.0)
+            watch.start()
+            stack.callback(watch.stop)
+        elif way == "floor":
+            stack.enter_context(Empty())
+        elif way == "anomaly":
+            stack.enter_context(torch.autograd.detect_anomaly())
+        for _ in range(4):
+            step()
+        if way == "adaptive":
+            assert not watch.recording
         started = time.process_time()
         for _ in range(repeats):
             step()
         return (time.process_time() - started) / repeats
 
 
-def measure(make: Callable[[], Step], repeats: int, rounds: int) -> dict[str, float]:
-    times: dict[str, list[float]] = {}
+def measure(make: Callable[[], Step], repeats: int, rounds: int) -> tuple[float, dict[str, float]]:
+    """(seconds of a plain step, ratio of each way): medians over rounds, each way's turn next to the plain one."""
+    plain: list[float] = []
+    ratios: dict[str, list[float]] = {way: [] for way in (*WAYS[1:], "recorded/floor")}
     for _ in range(rounds):
         torch.manual_seed(0)
-        # The optimizer is made under watch where there is one, as in a real run.
-        for name in ("plain", "floor", "recorded", "adaptive", "anomaly"):
-            times.setdefault(name, []).append(turn(name, make, repeats))
-    return {name: statistics.median(values) for name, values in times.items()}
+        step = make()
+        times = {way: turn(way, step, repeats) for way in WAYS}
+        plain.append(times["plain"])
+        for way in WAYS[1:]:
+            ratios[way].append(times[way] / times["plain"])
+        ratios["recorded/floor"].append(times["recorded"] / times["floor"])
+    return statistics.median(plain), {way: statistics.median(values) for way, values in ratios.items()}
 
 
-def turn(name: str, make: Callable[[], Step], repeats: int) -> float:
-    around: AbstractContextManager[object]
-    if name in ("recorded", "adaptive"):
-        with watched("always" if name == "recorded" else "auto"):
-            step = make()
-            for _ in range(4):
-                step()
-            return one_round(make, contextlib.nullcontext(), repeats, step)
-    step = make()
-    step()
-    around = {"floor": Empty(), "anomaly": torch.autograd.detect_anomaly()}.get(name, contextlib.nullcontext())
-    return one_round(make, around, repeats, step)
+MODELS = (("tiny MLP", tiny_mlp, 150), ("ResNet-18", resnet18, 4), ("small transformer", small_transformer, 25))
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--rounds", type=int, default=9)
+    parser.add_argument("--rounds", type=int, default=15)
     asked = parser.parse_args()
     torch.set_num_threads(1)
     print(
-        f"{date.today()}  Python {platform.python_version()}, torch {torch.__version__}, {platform.machine()}, 1 thread"
+        f"{date.today()}, Python {platform.python_version()}, torch {torch.__version__}, {platform.machine()}, 1 thread"
     )
-    print("CPU time of a training step, medians; ratios to plain, and of recorded to the floor\n")
-    print(f"{'model':20}{'plain':>10}{'floor':>8}{'recorded':>10}{'adaptive':>10}{'anomaly':>9}{'recorded/floor':>16}")
-    for name, make, repeats in (
-        ("tiny MLP", tiny_mlp, 60),
-        ("ResNet-18", resnet18, 2),
-        ("small transformer", small_transformer, 8),
-    ):
-        found = measure(make, repeats, asked.rounds)
-        plain = found["plain"]
-        ratios = "".join(
-            f"{found[key] / plain:>{width}.3f}"
-            for key, width in (("floor", 8), ("recorded", 10), ("adaptive", 10), ("anomaly", 9))
+    print("CPU time of a training step: medians of ratios to plain within a round\n")
+    print(f"{'model':20}{'plain':>11}" + "".join(f"{way:>11}" for way in WAYS[1:]) + f"{'recorded/floor':>17}")
+    for name, make, repeats in MODELS:
+        plain, ratios = measure(make, repeats, asked.rounds)
+        print(
+            f"{name:20}{plain * 1e3:>8.2f} ms"
+            + "".join(f"{ratios[way]:>11.3f}" for way in WAYS[1:])
+            + f"{ratios['recorded/floor']:>17.3f}",
+            flush=True,
         )
-        print(f"{name:20}{plain * 1e3:>7.2f} ms{ratios}{found['recorded'] / found['floor']:>16.3f}")
 
 
 if __name__ == "__main__":

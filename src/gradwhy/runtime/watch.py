@@ -31,7 +31,7 @@ _STEPS_IN_FULL = 2
 SECONDS_IN_FULL = 30.0
 _STEPS_AT_MOST = 50
 
-_OPTIMIZER_FILE = Optimizer.zero_grad.__code__.co_filename
+_OPTIMIZER_FILE = optimizers.__file__
 
 _active: Watch | None = None
 
