@@ -17,6 +17,7 @@ $(STAMPS)/%: pyproject.toml | $(VENV)/bin/python
 
 # The program ends with the exit code of its own failure, 1.
 demo: $(STAMPS)/example
+	@$(BIN)/python -m gradwhy run --help > /dev/null
 	@cd examples/transfer_learning && ../../$(BIN)/python -m gradwhy run --verify train.py; test $$? -eq 1
 
 test: $(STAMPS)/test

@@ -24,7 +24,12 @@ def test_the_diagnosis(tmp_path: Path) -> None:
     assert finding["subject"] == "torch.max(outputs, 1)"
     assert line(finding["at"]) == "_, preds = torch.max(outputs, 1)"
     path = [line(step["at"]) for step in finding["path"]]
-    assert path == ["outputs = model(inputs)", line(finding["at"]), "loss = criterion(preds, labels)", "loss.backward()"]
+    assert path == [
+        "outputs = model(inputs)",
+        line(finding["at"]),
+        "loss = criterion(preds, labels)",
+        "loss.backward()",
+    ]
 
     fix = finding["fixes"][0]
     assert "outputs.squeeze(1)" in fix["title"] and "(64,)" in fix["title"]

@@ -132,7 +132,9 @@ def test_text_of_the_program_is_data(program: Write, gradwhy: Run) -> None:
 
 
 def test_a_stream_that_cannot_take_the_characters(program: Write, gradwhy: Run) -> None:
-    program("import torch\n权重 = torch.ones(3, requires_grad=True)\n损失 = (权重 * 2).detach().sum()\n损失.backward()\n")
+    program(
+        "import torch\n权重 = torch.ones(3, requires_grad=True)\n损失 = (权重 * 2).detach().sum()\n损失.backward()\n"
+    )
     run = gradwhy("run", "train.py", env={"PYTHONIOENCODING": "ascii"})
     assert run.returncode == 1
     assert "error[detach]" in run.stderr

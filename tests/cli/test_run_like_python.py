@@ -14,7 +14,8 @@ SEES = """
     import sys, os, json
     print(json.dumps({
         "argv": sys.argv, "name": __name__, "file": __file__, "doc": __doc__, "path0": sys.path[0],
-        "package": __package__, "spec": __spec__ is None, "cwd": os.getcwd(), "main": sys.modules["__main__"].__dict__ is globals(),
+        "package": __package__, "spec": __spec__ is None, "cwd": os.getcwd(),
+        "main": sys.modules["__main__"].__dict__ is globals(),
         "globals": sorted(globals()), "loader": type(__loader__).__name__,
     }))
 """
@@ -32,7 +33,7 @@ def test_a_script_sees_what_it_always_sees(program: Write, python: Run, gradwhy:
 
 def test_a_module_by_name(program: Write, python: Run, gradwhy: Run) -> None:
     program("", "package/__init__.py")
-    program(SEES.replace('__spec__ is None', '__spec__.name'), "package/train.py")
+    program(SEES.replace("__spec__ is None", "__spec__.name"), "package/train.py")
     same(gradwhy("run", "-m", "package.train", "a"), python("-m", "package.train", "a"))
 
 
@@ -58,7 +59,7 @@ ENDINGS = {
     "interrupt": "raise KeyboardInterrupt",
     "signal": "import os, signal; os.kill(os.getpid(), signal.SIGTERM)",
     "syntax error": "def f(:\n    pass",
-    "printed by the program": "import traceback\ndef f():\n    1 / 0\ntry:\n    f()\nexcept ZeroDivisionError:\n    traceback.print_exc()",
+    "printed by itself": "import traceback\ntry:\n    1 / 0\nexcept ZeroDivisionError:\n    traceback.print_exc()",
 }
 
 

@@ -24,7 +24,7 @@ from gradwhy.report import formats
 from gradwhy.report.formats import Look
 from gradwhy.source import text
 
-PROGRAM = '''\
+PROGRAM = """\
 import torch
 
 def train(model, x, y):
@@ -39,7 +39,7 @@ def 训练(模型, 输入):
     预测 = 输出.detach()  # 断开
     损失 = 预测.mean()
     损失.backward()
-'''
+"""
 
 
 @pytest.fixture(autouse=True)
@@ -70,11 +70,19 @@ def argmax() -> Finding:
             Step(at=at(5), note=Message("no-graph.tracked-from", {"count": 62, "owner": Code("model")})),
             Step(at=at(6, 10, 30), note=Message("argmax.cut", {"op": "argmax"})),
             Step(at=at(7), note=Message("no-graph.after")),
-            Step(at=at(8), note=Message("no-graph.surfaces", {"error": "RuntimeError", "text": "element 0 of tensors …"})),
+            Step(
+                at=at(8), note=Message("no-graph.surfaces", {"error": "RuntimeError", "text": "element 0 of tensors …"})
+            ),
         ),
         evidence=(
-            Evidence(kind="tensor", subject="logits", facts={"requires_grad": True, "shape": (32, 10), "dtype": "torch.float32"}),
-            Evidence(kind="tensor", subject="pred", facts={"requires_grad": False, "shape": (32,), "dtype": "torch.int64"}),
+            Evidence(
+                kind="tensor",
+                subject="logits",
+                facts={"requires_grad": True, "shape": (32, 10), "dtype": "torch.float32"},
+            ),
+            Evidence(
+                kind="tensor", subject="pred", facts={"requires_grad": False, "shape": (32,), "dtype": "torch.int64"}
+            ),
             Evidence(kind="source", subject="device", claim=Message("no-graph.device"), at=at(5)),
         ),
         fixes=(
@@ -104,7 +112,9 @@ def wide() -> Finding:
         path=(
             Step(at=at(11, function=function), note=Message("no-graph.tracked")),
             Step(at=at(12, 10, 21, function), note=Message("detach.cut", {"op": "detach"})),
-            Step(at=at(14, function=function), note=Message("no-graph.surfaces", {"error": "RuntimeError", "text": "…"})),
+            Step(
+                at=at(14, function=function), note=Message("no-graph.surfaces", {"error": "RuntimeError", "text": "…"})
+            ),
         ),
     )
 

@@ -162,7 +162,9 @@ OPERATIONS: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
 
 
 @settings(max_examples=120, deadline=None)
-@given(st.lists(st.sampled_from(sorted(OPERATIONS)), min_size=1, max_size=6), st.sampled_from(["on", "off", "inference"]))
+@given(
+    st.lists(st.sampled_from(sorted(OPERATIONS)), min_size=1, max_size=6), st.sampled_from(["on", "off", "inference"])
+)
 def test_small_programs_agree_with_torch(names: list[str], mode: str) -> None:
     """torch is the oracle: where it says that a value has no path, a cut is behind it; where it has one, none is asked."""
     watch = Watch("always")

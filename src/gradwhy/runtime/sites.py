@@ -11,8 +11,6 @@ from pathlib import Path
 from types import CodeType, FrameType
 from typing import NamedTuple
 
-import executing
-
 from gradwhy.findings import Location
 from gradwhy.source import text
 
@@ -73,8 +71,22 @@ class Site(NamedTuple):
 
     @property
     def function(self) -> str:
-        name: str = getattr(self.code, "co_qualname", self.code.co_name)
+        name: str = getattr(self.code, "co_qualname", "") or self._qualified()
         return "" if name == "<module>" else name
+
+    def _qualified(self) -> str:
+        """The qualified name on Python 3.10, whose code objects don't have it."""
+        source = self.source
+        node = source.function_at(self.code.co_firstlineno, self.code.co_name) if source is not None else None
+        if source is None or node is None:
+            return self.code.co_name
+        names = [node.name]
+        for outer in source.enclosing(node):
+            if isinstance(outer, ast.ClassDef):
+                names.append(outer.name)
+            elif isinstance(outer, (ast.FunctionDef, ast.AsyncFunctionDef)):
+                names += ["<locals>", outer.name]
+        return ".".join(reversed(names))
 
     @property
     def source(self) -> text.SourceText | None:
@@ -117,6 +129,9 @@ class Site(NamedTuple):
             f_lasti: int
             f_lineno: int
             f_globals: dict[str, object]
+
+        # Imported here: only Python 3.10, whose code objects have no columns, needs it.
+        import executing
 
         frame = Frozen(self.code, self.lasti, self.line, {})
         try:
