@@ -135,7 +135,7 @@ class Site(NamedTuple):
 
         frame = Frozen(self.code, self.lasti, self.line, {})
         try:
-            node = executing.Source.executing(frame).node  # type: ignore[arg-type]
+            node = executing.Source.executing(frame).node
         except Exception:
             return None
         if node is None or source.tree is None:
