@@ -21,7 +21,6 @@ CLEAN = sorted((HERE / "corpus" / "clean").glob("*.py"))
 MISSED = {
     "no-graph-305-tied-decoder": "a weight that was frozen in one module and tied into another afterwards",
     "no-graph-307-cartpole-clip": "log-probabilities kept from a rollout are used in place of new ones",
-    "no-graph-314-face-triplets": "a constant loss for a batch that has nothing to learn from",
     "no-graph-315-depth-normals": "a detached copy that is kept for the log is summed instead of the loss",
     "no-graph-327-pendulum-actor": "actions from the replay memory are rated in place of the actor's own",
 }

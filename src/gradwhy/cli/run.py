@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import os
-import shutil
 import sys
 import tempfile
 from collections.abc import Callable
@@ -18,6 +17,8 @@ from gradwhy.findings import Message, Report
 from gradwhy.report import formats
 from gradwhy.runtime import launch, session
 
+_WIDTH = 100
+
 
 @click.command(
     "run",
@@ -25,7 +26,7 @@ from gradwhy.runtime import launch, session
     short_help="Run a script; on an autograd failure, name the line and the reason.",
 )
 @click.option("-m", "module", metavar="MODULE", is_flag=True, help="Run a module by name, as python -m does.")
-@click.option("--format", "format_name", type=click.Choice(formats.names()), default="terminal")
+@click.option("--format", "format_name", type=click.Choice(formats.names()), default="text", show_default=True)
 @click.option(
     "--output",
     metavar="FILE",
@@ -90,15 +91,26 @@ def _deliver(outcome: session.Outcome, format_name: str, target: Path | None, la
     text = _text(outcome.report, format_name, language, sys.stderr)
     if text:
         _say(text)
-    elif format_name == "terminal" and isinstance(outcome.error, Exception):
+    elif format_name == "text" and isinstance(outcome.error, Exception):
         _say(f"gradwhy: {render.sentence(Message('words.not-mine', dict(outcome.report.examined)), language)}")
 
 
 def _text(report: Report, format_name: str, language: str, stream: Any) -> str:
     terminal = stream is not None and stream.isatty()
     colour = terminal and "NO_COLOR" not in os.environ and os.environ.get("TERM") != "dumb"
-    width = shutil.get_terminal_size((100, 24)).columns
+    width = _columns(stream)
     return formats.load(format_name).write(report, formats.Look(language, width, colour))
+
+
+def _columns(stream: Any) -> int:
+    """The width of the terminal that the report goes to; COLUMNS overrides it."""
+    if os.environ.get("COLUMNS", "").isdecimal():
+        return int(os.environ["COLUMNS"])
+    try:
+        return os.get_terminal_size(stream.fileno()).columns or _WIDTH
+    except (OSError, ValueError, AttributeError):
+        # Not a terminal.
+        return _WIDTH
 
 
 def _say(text: str) -> None:

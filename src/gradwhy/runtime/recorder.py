@@ -50,7 +50,7 @@ class Recorder(TorchFunctionMode):  # type: ignore[misc]
         self.numbers: dict[float, Record] = {}
         self._prune_at = _PRUNE_AT
         self._walked: dict[tuple[int, int, Slot], tuple[int, tuple[int, ...]]] = {}
-        base = torch._C.TensorBase
+        base = Tensor
         self._special = {
             base.requires_grad.__set__: self._flag_set,
             base.requires_grad_: self._flag_called,
@@ -368,7 +368,7 @@ class Recorder(TorchFunctionMode):  # type: ignore[misc]
 
     def _moved(self, func: Any, args: Any, kwargs: Any, result: Any) -> None:
         target = args[1] if len(args) > 1 else kwargs.get("device")
-        if func == torch._C.TensorBase.cuda or isinstance(target, (str, torch.device, int)):
+        if func == Tensor.cuda or isinstance(target, (str, torch.device, int)):
             self.journal.device_moved(sys._getframe(2))
 
     def _item_set(self, func: Any, args: Any, kwargs: Any, result: Any) -> None:

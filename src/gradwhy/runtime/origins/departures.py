@@ -6,12 +6,13 @@ import ast
 from collections.abc import Iterable, Iterator
 
 from gradwhy.runtime import verdict
-from gradwhy.runtime.ancestry import Reached, behind
+from gradwhy.runtime.ancestry import Reached, behind, torch_name
 from gradwhy.runtime.explanation import Explanation, Loss
 from gradwhy.runtime.probes import Situation
 from gradwhy.runtime.records import Record
 from gradwhy.runtime.sites import Site
 from gradwhy.source.slicing import lines_behind
+from gradwhy.torchapi import table
 
 
 def explain(loss: Loss, situation: Situation) -> Iterable[Explanation]:
@@ -30,7 +31,7 @@ def explain(loss: Loss, situation: Situation) -> Iterable[Explanation]:
             if record.site and record.site.file == site.file and record.site.line in lines
         ]
         if near:
-            yield from _explanations(near[::-1], loss, certain=True, distance=depth)
+            yield from _explanations(near[::-1], loss, distance=depth)
             return
 
 
@@ -39,18 +40,20 @@ def _had_a_path(record: Record) -> bool:
 
 
 def _starts(loss: Loss) -> Iterator[tuple[Site, ast.AST]]:
-    """Where the slices begin: lines that made the tensors behind the loss, nearest first, then the failing line."""
+    """Where values may have come back: lines that made a tensor of values, or used one that was never seen before,
+    nearest first; the failing line itself where nothing is known of the loss."""
+    sites: list[Site | None] = []
     for reached in loss.reached:
-        if reached.record.site is not None and not reached.record.frozen:
-            node = reached.record.site.node()
-            if node is not None:
-                yield reached.record.site, node
-    node = loss.surface.site.node()
-    if node is not None:
-        yield loss.surface.site, node
+        row = table.load().op(torch_name(reached.record.func))
+        if reached.record.func is None or (row is not None and row.effect == "builds"):
+            sites.append(reached.record.site or (reached.trail[-1].site if reached.trail else None))
+    for site in sites if loss.record is not None else [loss.surface.site]:
+        node = site.node() if site is not None else None
+        if site is not None and node is not None:
+            yield site, node
 
 
-def _explanations(records: list[Record], loss: Loss, certain: bool, distance: int) -> Iterator[Explanation]:
+def _explanations(records: list[Record], loss: Loss, distance: int) -> Iterator[Explanation]:
     seen: set[tuple[str, int]] = set()
     for record in records:
         found = verdict.of_departure(record)
@@ -63,7 +66,7 @@ def _explanations(records: list[Record], loss: Loss, certain: bool, distance: in
             cause=found.cause,
             at=found.at,
             subject=found.subject,
-            certain=certain,
+            certain=False,
             trains=not leaves or bool(leaves & loss.trained),
             distance=distance + len(seen),
             cut=Reached(record, 0, ()),

@@ -79,15 +79,20 @@ def _model_left_out(loss: Loss, situation: Situation) -> Iterable[Explanation]:
     trainable = [p for p in situation.names.all_parameters() if p.requires_grad]
     trainable += [p for made in situation.watch.journal.optimizers for p in made.parameters() if p.requires_grad]
     computed = [r for r in loss.reached if r.record.site is not None and not _is_factory(r)]
-    if trainable and computed:
-        place, subject = definition(loss, through_arithmetic=True) or _of(computed[0].record)
+    if trainable and (computed or loss.reached[0].record.site is not None):
+        # A loss that is a constant itself, as for a batch with nothing to learn from, is made on its own line.
+        place, subject = (
+            definition(loss, through_arithmetic=True) or _of(computed[0].record)
+            if computed
+            else _of(loss.reached[0].record)
+        )
         yield Explanation(
             cause="module-unused",
             at=place,
             subject=subject,
             certain=False,
             trains=True,
-            distance=0,
+            distance=len(loss.reached),
             steps=((place, Message("module-unused.made")),),
         )
     elif not trainable:

@@ -30,7 +30,10 @@ def diagnose(situation: Situation) -> list[Finding]:
     if surface is None or index >= len(tensors):
         return []
     loss = Loss.of(tensors[index], index, surface, situation)
-    ranked = explanations(loss, situation) or elsewhere.explain(loss, situation)
+    ranked = explanations(loss, situation)
+    if not ranked and loss.record is None:
+        # Nothing was on record. Where the whole ancestry is known and explains nothing, a guess would be a wrong line.
+        ranked = elsewhere.explain(loss, situation)
     if not ranked:
         return []
     remarks = [finding for each in all_reviews() for finding in each.review(situation)]

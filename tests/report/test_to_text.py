@@ -120,7 +120,7 @@ def wide() -> Finding:
 
 
 def shown(report: Report, **look: object) -> str:
-    return formats.load("terminal").write(report, Look(**look))  # type: ignore[arg-type]
+    return formats.load("text").write(report, Look(**look))  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("width", [50, 80, 120])
@@ -163,4 +163,4 @@ def test_a_file_that_is_gone_still_gives_a_report(tmp_path: Path) -> None:
 
 
 def test_formats_are_found_by_walking_the_folder() -> None:
-    assert {"terminal", "json"} <= set(formats.names())
+    assert {"text", "json"} <= set(formats.names())
