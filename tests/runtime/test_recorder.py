@@ -145,6 +145,17 @@ def test_a_fault_of_ours_never_reaches_the_program(watch: Watch, monkeypatch: py
     assert not watch.recorder.active, "after a few it stays out of the way"
 
 
+def test_a_view_whose_node_torch_refuses_to_make(watch: Watch) -> None:
+    base = leaf() * 2
+    with torch.no_grad():
+        view = base[0]
+    base.mul_(2)
+    with pytest.raises(RuntimeError, match="view was created in no_grad"):
+        view.grad_fn  # noqa: B018
+    assert view.detach().sum().item() == 24.0
+    assert not watch.recorder.faults
+
+
 OPERATIONS: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
     "double": lambda x: x * 2,
     "exp": lambda x: x.float().clamp(max=3).exp(),

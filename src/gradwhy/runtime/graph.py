@@ -5,19 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from gradwhy.runtime.records import node_of
+
 
 def leaves(tensor: Any, limit: int = 20_000) -> Iterator[Any]:
     """The leaf tensors that a tensor's graph ends in, each once; at most ``limit`` nodes are visited.
 
     Leaves are the ``variable`` of ``AccumulateGrad`` nodes (torch/autograd/graph.py, ``Node.next_functions``).
     """
-    if tensor.grad_fn is None:
-        if tensor._base is not None and tensor._base.grad_fn is not None:
+    first = node_of(tensor)
+    if first is None:
+        if tensor._base is not None and node_of(tensor._base) is not None:
             yield from leaves(tensor._base, limit)
         elif tensor.requires_grad:
             yield tensor
         return
-    stack, seen = [tensor.grad_fn], set[Any]()
+    stack, seen = [first], set[Any]()
     while stack and len(seen) < limit:
         node = stack.pop()
         if node in seen:

@@ -14,7 +14,7 @@ from torch.overrides import TorchFunctionMode
 
 from gradwhy.runtime import graph
 from gradwhy.runtime.journal import Journal
-from gradwhy.runtime.records import Input, Record, Slot, memory_of, numbers_in
+from gradwhy.runtime.records import Input, Record, Slot, memory_of, node_of, numbers_in
 from gradwhy.runtime.sites import Site, is_user_file, user_chain
 
 Tensor = torch.Tensor
@@ -87,7 +87,7 @@ class Recorder(TorchFunctionMode):  # type: ignore[misc]
             if kind is Tensor:
                 self.operations += 1
                 if result.requires_grad:
-                    node = result.grad_fn
+                    node = node_of(result)
                     if node is not None:
                         frame = sys._getframe(1)
                         while not is_user_file(frame.f_code.co_filename):
@@ -140,7 +140,7 @@ class Recorder(TorchFunctionMode):  # type: ignore[misc]
     def _several(self, func: Any, args: Any, kwargs: Any, results: Any) -> None:
         untracked = tuple(r for r in results if isinstance(r, Tensor) and not r.requires_grad)
         tracked = [r for r in results if isinstance(r, Tensor) and r.requires_grad]
-        if tracked and (node := tracked[0].grad_fn) is not None:
+        if tracked and (node := node_of(tracked[0])) is not None:
             self.operations += 1
             frame = _user_frame(sys._getframe(2))
             if frame is not None:
@@ -357,9 +357,9 @@ class Recorder(TorchFunctionMode):  # type: ignore[misc]
 
     def _ends_in_a_value(self, tensor: Any, frame: FrameType) -> None:
         """A gradient that reached nothing of the optimizer that was cleared for it, but a tensor that was made of values."""
-        leaves = [tensor] if tensor.grad_fn is None else list(graph.leaves(tensor))
+        leaves = [tensor] if node_of(tensor) is None else list(graph.leaves(tensor))
         wanted = self.journal.cleared_parameters()
-        if tensor.grad_fn is not None and (not wanted or any(id(leaf) in wanted for leaf in leaves)):
+        if node_of(tensor) is not None and (not wanted or any(id(leaf) in wanted for leaf in leaves)):
             return
         for leaf in leaves:
             entry = self.records.get(id(leaf))

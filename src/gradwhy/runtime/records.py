@@ -16,6 +16,17 @@ Slot: TypeAlias = "int | str"
 """Which argument: its position, or its keyword."""
 
 
+def node_of(tensor: Any) -> Any:
+    """The ``grad_fn`` of a tensor, None where it has none or where torch refuses to make one.
+
+    Reading it of a view whose base was changed in place may raise (torch/csrc/autograd/variable.cpp, ``grad_fn``).
+    """
+    try:
+        return tensor.grad_fn
+    except RuntimeError:
+        return None
+
+
 class Input:
     """A tracked tensor that went into a cut: a weak reference, what it looked like, and what lies behind it."""
 
@@ -27,7 +38,7 @@ class Input:
         self.reference = None if isinstance(tensor, torch.nn.Parameter) else weakref.ref(tensor)
         self.shape: Shape = tuple(tensor.shape)
         self.dtype = str(tensor.dtype)
-        node = tensor.grad_fn
+        node = node_of(tensor)
         self.node = node.name() if node is not None else ""
         self.sequence = node._sequence_nr() if node is not None else -1
         # A view that was made with gradients off has no node and is no leaf: what it views has them.
