@@ -51,6 +51,10 @@ def is_own_file(filename: str) -> bool:
     return filename.startswith(_OWN)
 
 
+# Looked up often, and each look-up walks a syntax tree. The code is kept so that its id stays its own.
+_nodes: dict[tuple[int, int], tuple[CodeType, ast.AST | None]] = {}
+
+
 class Site(NamedTuple):
     """One instruction of a program. ``code`` is shared with the running program and holds no values of it."""
 
@@ -94,6 +98,13 @@ class Site(NamedTuple):
 
     def node(self) -> ast.AST | None:
         """The expression or statement that the instruction belongs to; None rather than a wrong one."""
+        key = (id(self.code), self.lasti)
+        known = _nodes.get(key)
+        if known is None or known[0] is not self.code:
+            known = _nodes[key] = (self.code, self._find())
+        return known[1]
+
+    def _find(self) -> ast.AST | None:
         source = self.source
         if source is None or source.tree is None:
             return None

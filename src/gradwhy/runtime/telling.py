@@ -226,7 +226,8 @@ def _evidence(explanation: Explanation, situation: Situation) -> list[Evidence]:
             facts: dict[str, Any] = {"requires_grad": True, "shape": tracked.shape, "dtype": tracked.dtype}
             if tracked.node:
                 facts["grad_fn"] = tracked.node
-            found.append(Evidence(kind="tensor", subject=named[0] or "input", facts=facts))
+            own = situation.names.parameters.get(tracked.leaves[0], "") if tracked.leaves and not tracked.node else ""
+            found.append(Evidence(kind="tensor", subject=named[0] or own or "input", facts=facts))
         if record.dtype and torch_name(record.func).rpartition(".")[2] not in (
             "item",
             "tolist",

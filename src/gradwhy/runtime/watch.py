@@ -33,13 +33,6 @@ _STEPS_AT_MOST = 50
 
 _OPTIMIZER_FILE = optimizers.__file__
 
-_active: Watch | None = None
-
-
-def active() -> Watch | None:
-    """The watch that is in place in this process, if one is."""
-    return _active
-
 
 class Watch:
     """Everything that listens to one program. ``start`` and ``stop`` are each safe to call once."""
@@ -52,8 +45,8 @@ class Watch:
         self.recorder.on_leaf_loss = self._leaf_loss
         self.recording = False
         self.compiled = False
+        self._made_eager = False
         self.silent: list[Finding] = []
-        self.on_step: Callable[[Optimizer], None] | None = None
         self._thread = threading.get_ident()
         self._suspended_at: int | None = None
         self._patches: list[Callable[[], None]] = []
@@ -64,8 +57,6 @@ class Watch:
         self._recording_since = 0.0
 
     def start(self) -> None:
-        global _active
-        _active = self
         self._patch_grad_modes()
         self._patch_optimizers()
         self._patch_modules()
@@ -83,12 +74,9 @@ class Watch:
             self.silent = silent_leaf_loss.look(tensor, record, frame, self)
 
     def stop(self) -> None:
-        global _active
         self._record(False)
         for patches in (self._path_patches, self._module_patches, self._patches):
             self._unpatch(patches)
-        if _active is self:
-            _active = None
 
     def _forked(self) -> None:
         # A worker of a data loader has a copy of everything and nobody to report to.
@@ -290,8 +278,6 @@ class Watch:
     def _after_step(self, optimizer: Optimizer, args: Any, kwargs: Any) -> None:
         self._quietly(self._suspend, False)
         self._quietly(self._stepped, optimizer)
-        if self.on_step is not None:
-            self.on_step(optimizer)
 
     def _suspend(self, on: bool) -> None:
         """Take the recorder off the stack while torch's own optimizer code runs: nothing in there concerns a graph."""
@@ -395,5 +381,7 @@ class Watch:
         self._replace(torch, "compile", compiling, self._patches)
 
     def _stance(self, eager: bool) -> None:
-        if self.compiled and hasattr(torch.compiler, "set_stance"):
+        """Switch compiled code to eager, or back if it was us who switched it: the program may have its own stance."""
+        if self.compiled and eager != self._made_eager and hasattr(torch.compiler, "set_stance"):
             torch.compiler.set_stance("force_eager" if eager else "default")
+            self._made_eager = eager

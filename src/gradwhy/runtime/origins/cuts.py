@@ -27,6 +27,7 @@ class _Group:
 def explain(loss: Loss, situation: Situation) -> Iterable[Explanation]:
     """One explanation for each line that cut, however many operations it cut there."""
     groups: dict[tuple[str, str, int, int], _Group] = {}
+    verdicts: dict[tuple[object, ...], verdict.Verdict | None] = {}
     for reached in loss.reached:
         record = reached.record
         if not record.is_cut:
@@ -35,7 +36,11 @@ def explain(loss: Loss, situation: Situation) -> Iterable[Explanation]:
         row = table.load().op(name)
         if row is not None and row.effect == "constant":
             continue
-        found = verdict.of_cut(record, situation.watch.journal)
+        # One line may cut thousands of times, in each step of an evaluation.
+        alike = (name, id(record.code), record.lasti, id(record.scope), record.grad_off, record.dtype, record.output)
+        if alike not in verdicts:
+            verdicts[alike] = verdict.of_cut(record, situation.watch.journal)
+        found = verdicts[alike]
         found = _departure_instead(found, reached)
         if found is None:
             continue

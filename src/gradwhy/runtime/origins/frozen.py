@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import difflib
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import Any
 
 from gradwhy.findings import Code, Evidence, Location, Message
@@ -30,7 +30,7 @@ def explain(loss: Loss, situation: Situation) -> Iterable[Explanation]:
         return
     now_tracked = [key for key in used if key in _tracked_now(situation)]
     if now_tracked:
-        yield from _released_late(loss, situation, used, set(now_tracked))
+        yield from _released_late(loss, situation, set(now_tracked))
         return
     trains = bool(loss.trained & used.keys()) or not loss.trained
     distance = min(used.values())
@@ -39,7 +39,8 @@ def explain(loss: Loss, situation: Situation) -> Iterable[Explanation]:
     decisive = _last_word(froze, set(matter))
     steps = tuple((_place(change)[0], _froze_note(change, situation)) for change in froze[:3])
     evidence = (_frozen_evidence(used, situation),)
-    for place, name, count in _misspelt(situation):
+    for place, name, count in _misspelt(used.keys(), situation):
+        note = Message("frozen-all.misspelt", {"name": Code(name), "flag": Code(FLAG), "count": count})
         yield Explanation(
             cause="frozen-all",
             at=place,
@@ -48,13 +49,7 @@ def explain(loss: Loss, situation: Situation) -> Iterable[Explanation]:
             trains=trains,
             distance=distance,
             weight=-1,
-            steps=(
-                *steps,
-                (
-                    place,
-                    Message("frozen-all.misspelt", {"name": Code(name), "flag": Code(FLAG), "count": count}),
-                ),
-            ),
+            steps=(*steps, (place, note)),
             evidence=evidence,
             facts={"misspelt": name},
         )
@@ -73,6 +68,7 @@ def explain(loss: Loss, situation: Situation) -> Iterable[Explanation]:
         )
     if froze:
         return
+    made = loss.record.site.location() if loss.record is not None and loss.record.site is not None else None
     for weight, (place, subject) in enumerate(_freezing_lines(loss, situation)):
         yield Explanation(
             cause="frozen-all",
@@ -82,9 +78,7 @@ def explain(loss: Loss, situation: Situation) -> Iterable[Explanation]:
             trains=trains,
             distance=distance,
             weight=weight,
-            steps=((place, Message("frozen-all.freezes")),)
-            if not (loss.record and loss.record.site and place == loss.record.site.location())
-            else (),
+            steps=((place, Message("frozen-all.freezes")),) if place != made else (),
             evidence=evidence,
         )
 
@@ -108,16 +102,15 @@ def _last_word(froze: list[FlagChange], wanted: set[int]) -> FlagChange | None:
     return next(iter(whole or froze), None)
 
 
-def _released_late(loss: Loss, situation: Situation, used: dict[int, int], late: set[int]) -> Iterator[Explanation]:
+def _released_late(loss: Loss, situation: Situation, late: set[int]) -> Iterator[Explanation]:
     """Frozen while the loss was computed, released since: the forward pass stands on the wrong side of a switch."""
     reached = next(r for r in loss.reached if late & set(r.record.frozen))
     site = reached.record.site
     if site is None:
         return
-    steps = [(_place(c)[0], _froze_note(c, situation)) for c in _changes(situation, False) if c.tensors.keys() & late][
-        :1
-    ]
+    froze = [c for c in _changes(situation, False) if c.tensors.keys() & late]
     released = [c for c in _changes(situation, True) if c.tensors.keys() & late and c.order > reached.record.order]
+    steps = [(_place(change)[0], _froze_note(change, situation)) for change in froze[:1]]
     yield Explanation(
         cause="frozen-part" if steps else "requires-grad-late",
         at=site.location(),
@@ -213,11 +206,11 @@ def _frozen_evidence(used: dict[int, int], situation: Situation) -> Evidence:
     return Evidence(kind="parameter", subject=owner or "parameters", facts=facts)
 
 
-def _misspelt(situation: Situation) -> Iterator[tuple[Location, str, int]]:
+def _misspelt(used: Collection[int], situation: Situation) -> Iterator[tuple[Location, str, int]]:
     """Attributes on parameters or modules that look like ``requires_grad`` and do nothing, with the line that set them."""
     names: dict[str, int] = {}
     for parameter in situation.names.all_parameters():
-        for name in vars(parameter):
+        for name in vars(parameter) if id(parameter) in used else ():
             if name != FLAG and difflib.get_close_matches(name, [FLAG], cutoff=0.75):
                 names[name] = names.get(name, 0) + 1
     for module in situation.names.modules.values():
