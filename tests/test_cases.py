@@ -22,6 +22,7 @@ MISSED = {
     "no-graph-305-tied-decoder": "a weight that was frozen in one module and tied into another afterwards",
     "no-graph-307-cartpole-clip": "log-probabilities kept from a rollout are used in place of new ones",
     "no-graph-315-depth-normals": "a detached copy that is kept for the log is summed instead of the loss",
+    "no-graph-419-kiln-masks": "targets overwrite outputs of the same name; the loss's own line is named",
     "no-graph-327-pendulum-actor": "actions from the replay memory are rated in place of the actor's own",
 }
 OTHER_CAUSE = {

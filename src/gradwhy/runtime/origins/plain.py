@@ -48,6 +48,8 @@ def _flagged_late(loss: Loss) -> Iterable[Explanation]:
             certain=True,
             trains=True,
             distance=reached.distance,
+            # Somebody wants a gradient for just this tensor: that parameters are frozen beside it is no accident.
+            weight=-2,
             site=user,
             steps=tuple(steps),
         )
