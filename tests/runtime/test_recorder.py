@@ -127,6 +127,20 @@ def test_a_long_chain_of_untracked_values_stays_bounded(watch: Watch) -> None:
     assert len(behind(record)) <= 4_100
 
 
+def test_a_long_run_stays_bounded(watch: Watch, monkeypatch: pytest.MonkeyPatch) -> None:
+    from gradwhy.runtime import recorder
+
+    for name in ("_LINES_KEPT", "_NUMBERS_KEPT", "_PRUNE_AT"):
+        monkeypatch.setattr(recorder, name, 100)
+    watch.recorder._prune_at = 100
+    for step in range(1_000):
+        (leaf() * (step + 0.1)).sum().item()
+        (leaf().detach() + step).sum()
+    assert len(watch.recorder.lines) <= 100
+    assert len(watch.recorder.numbers) <= 110
+    assert len(watch.recorder.records) <= 210
+
+
 def test_torch_swap_tensors_still_swaps_parameters(watch: Watch) -> None:
     a, b = torch.nn.Parameter(torch.ones(2)), torch.nn.Parameter(torch.zeros(2))
     (a * 2).detach().sum().item()

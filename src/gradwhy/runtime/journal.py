@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from types import CodeType, FrameType
 from typing import Any, Literal, TypeAlias
 
-from gradwhy.runtime.sites import Site, frames_from, is_own_file, is_user_file, user_chain
+from gradwhy.runtime.sites import Site, is_own_file, user_chain
 
 ScopeKind: TypeAlias = Literal["no_grad", "enable_grad", "set_grad_enabled", "inference_mode"]
 
@@ -127,11 +127,10 @@ class Journal:
     # -- the rest
 
     def flag_changed(self, tensor: Any, value: bool, is_parameter: bool, frame: FrameType | None) -> None:
-        first = next((f for f in frames_from(frame) if is_user_file(f.f_code.co_filename)), None)
-        if first is None:
-            return
         # The same helper called from elsewhere is another change: the call is what a person would edit.
-        chain = user_chain(first)
+        chain = user_chain(frame)
+        if not chain:
+            return
         key = (tuple((id(site.code), site.lasti) for site in chain), value)
         change = self.flags.setdefault(key, FlagChange(chain, value, 0))
         change.order = self.next_order()

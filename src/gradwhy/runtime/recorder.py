@@ -14,16 +14,19 @@ from torch.overrides import TorchFunctionMode
 
 from gradwhy.runtime import graph
 from gradwhy.runtime.journal import Journal
-from gradwhy.runtime.records import Input, Record, Slot, memory_of, node_of, numbers_in
-from gradwhy.runtime.sites import Site, is_user_file, user_chain
+from gradwhy.runtime.records import Input, Record, Slot, drop_oldest, memory_of, node_of, numbers_in
+from gradwhy.runtime.sites import Site, is_user_file, user_chain, user_frame, whole_stack
 
 Tensor = torch.Tensor
 Parameter = torch.nn.Parameter
-# How long a chain of untracked operations is remembered, and how many dead entries may wait to be dropped.
+# How long a chain of untracked operations is remembered, how many dead entries may wait to be dropped, and how many
+# lines of graph nodes and numbers that left torch are kept at most: a run of days must not fill the memory.
 _DEEPEST = 2_000
 _PRUNE_AT = 20_000
 _LINES_KEPT = 50_000
+_NUMBERS_KEPT = 20_000
 _VALUES_KEPT = 1_024
+"""Of one departure: an array larger than this is known by its memory alone."""
 
 
 _QUIET = frozenset({type(None), bool, int, str, torch.Size, torch.dtype, torch.device, torch.layout})
@@ -96,6 +99,8 @@ class Recorder(TorchFunctionMode):  # type: ignore[misc]
                                 return result
                             frame = back
                         self.lines[node._sequence_nr()] = (func, frame.f_code, frame.f_lasti)
+                        if len(self.lines) > _LINES_KEPT:
+                            drop_oldest(self.lines, _LINES_KEPT)
                     elif func in self._special:
                         self._special[func](func, args, kwargs or {}, result)
                     elif func in self._builders:
@@ -142,7 +147,7 @@ class Recorder(TorchFunctionMode):  # type: ignore[misc]
         tracked = [r for r in results if isinstance(r, Tensor) and r.requires_grad]
         if tracked and (node := node_of(tracked[0])) is not None:
             self.operations += 1
-            frame = _user_frame(sys._getframe(2))
+            frame = user_frame(sys._getframe(2))
             if frame is not None:
                 self.lines[node._sequence_nr()] = (func, frame.f_code, frame.f_lasti)
         if untracked:
@@ -176,7 +181,7 @@ class Recorder(TorchFunctionMode):  # type: ignore[misc]
                 elif type(tensor) in _SEQUENCES:
                     parents.extend((slot, record) for record in self._inside(tensor, inputs, slot))
         innermost = sys._getframe(2)
-        frame = _user_frame(innermost)
+        frame = user_frame(innermost)
         record = Record(func, self.journal.next_order(), Site(frame.f_code, frame.f_lasti) if frame else None)
         if depth < _DEEPEST:
             record.parents = tuple(parents)
@@ -239,7 +244,7 @@ class Recorder(TorchFunctionMode):  # type: ignore[misc]
             if scope is not None and not scope.enables:
                 record.scope = scope
             else:
-                record.stack = _stack(library, user)
+                record.stack = (*library, *whole_stack(user))
         for tracked in inputs:
             if not tracked.leaves and tracked.reference is not None:
                 tracked.leaves = self._leaves(record, tracked)
@@ -271,14 +276,6 @@ class Recorder(TorchFunctionMode):  # type: ignore[misc]
     def _prune(self) -> None:
         self.records = {key: entry for key, entry in self.records.items() if entry[0]() is not None}
         self._prune_at = max(_PRUNE_AT, 2 * len(self.records))
-        if len(self.numbers) > _PRUNE_AT:
-            self.numbers.clear()
-
-    def trim_lines(self) -> None:
-        """Forget the lines of graph nodes that are long gone."""
-        if len(self.lines) > _LINES_KEPT:
-            for key in list(self.lines)[: len(self.lines) - _LINES_KEPT // 2]:
-                del self.lines[key]
 
     # -- values that leave torch, and those that come back
 
@@ -290,7 +287,7 @@ class Recorder(TorchFunctionMode):  # type: ignore[misc]
             parent = self.record_of(tensor)
             if parent is None:
                 return
-        user = _user_frame(frame)
+        user = user_frame(frame)
         record = Record(func, self.journal.next_order(), Site(user.f_code, user.f_lasti) if user else None)
         if parent is None:
             inputs = [Input(0, tensor)]
@@ -309,6 +306,7 @@ class Recorder(TorchFunctionMode):  # type: ignore[misc]
             # Round numbers turn up by themselves; others are as good as a name.
             if abs(number) < 1e15 and number * 64 != int(number * 64):
                 self.numbers[number] = record
+        drop_oldest(self.numbers, _NUMBERS_KEPT)
         self.departures.append(record)
 
     def _returned(self, args: Any, kwargs: Any) -> list[Record]:
@@ -394,21 +392,7 @@ class Recorder(TorchFunctionMode):  # type: ignore[misc]
         return True
 
     def _sever(self, func: Any, tensor: Any, frame: FrameType | None) -> None:
-        user = _user_frame(frame)
+        user = user_frame(frame)
         record = Record(func, self.journal.next_order(), Site(user.f_code, user.f_lasti) if user else None)
         record.severed = True
         self.records[id(tensor)] = (weakref.ref(tensor), record)
-
-
-def _stack(library: list[Site], frame: FrameType | None) -> tuple[Site, ...]:
-    stack = list(library)
-    while frame is not None and len(stack) < 200:
-        stack.append(Site(frame.f_code, frame.f_lasti))
-        frame = frame.f_back
-    return tuple(stack)
-
-
-def _user_frame(frame: FrameType | None) -> FrameType | None:
-    while frame is not None and not is_user_file(frame.f_code.co_filename):
-        frame = frame.f_back
-    return frame

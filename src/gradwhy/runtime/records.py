@@ -120,3 +120,10 @@ def numbers_in(value: Any, limit: int = 4_096) -> list[float]:
         elif isinstance(item, (list, tuple)):
             stack.extend(reversed(item))
     return found
+
+
+def drop_oldest(kept: dict[Any, Any], limit: int) -> None:
+    """Halve a dictionary that has outgrown its limit: graph nodes that old are gone, values that old are not awaited."""
+    if len(kept) > limit:
+        for key in list(kept)[: len(kept) - limit // 2]:
+            del kept[key]

@@ -221,3 +221,19 @@ def user_chain(frame: FrameType | None, limit: int = 40) -> tuple[Site, ...]:
             if len(chain) == limit:
                 break
     return tuple(chain)
+
+
+def user_frame(frame: FrameType | None) -> FrameType | None:
+    """The innermost frame of the user's own program, from a frame outwards."""
+    while frame is not None and not is_user_file(frame.f_code.co_filename):
+        frame = frame.f_back
+    return frame
+
+
+def whole_stack(frame: FrameType | None, limit: int = 200) -> tuple[Site, ...]:
+    """All frames from one outwards, whoever they belong to."""
+    stack: list[Site] = []
+    while frame is not None and len(stack) < limit:
+        stack.append(Site(frame.f_code, frame.f_lasti))
+        frame = frame.f_back
+    return tuple(stack)

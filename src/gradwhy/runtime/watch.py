@@ -20,7 +20,7 @@ from gradwhy.findings import Finding
 from gradwhy.runtime.journal import Journal, ScopeKind
 from gradwhy.runtime.recorder import Recorder
 from gradwhy.runtime.records import Record
-from gradwhy.runtime.sites import is_user_file
+from gradwhy.runtime.sites import user_frame
 
 TraceMode: TypeAlias = Literal["auto", "always", "never"]
 
@@ -109,8 +109,7 @@ class Watch:
 
     def _novel(self, frame: FrameType | None, what: object = None) -> None:
         """Record in full again when a line of the program does something that it hasn't done before."""
-        while frame is not None and not is_user_file(frame.f_code.co_filename):
-            frame = frame.f_back
+        frame = user_frame(frame)
         if frame is None:
             return
         key = (id(frame.f_code), frame.f_lasti, what)
@@ -122,7 +121,6 @@ class Watch:
 
     def _stepped(self, optimizer: Optimizer) -> None:
         self.journal.steps += 1
-        self.recorder.trim_lines()
         if self.trace != "auto" or not self.recording:
             return
         steps = self._steps
