@@ -13,6 +13,7 @@ from gradwhy.runtime.records import Record
 from gradwhy.runtime.sites import Site, display_path
 from gradwhy.runtime.telling import names_at
 from gradwhy.source import text
+from gradwhy.source.slicing import definitions
 from gradwhy.static import remedy
 from gradwhy.torchapi import table
 
@@ -39,7 +40,7 @@ def _fault(explanation: Explanation, situation: Situation) -> remedy.Fault | Non
         return None
     record = explanation.cut.record if explanation.cut is not None else None
     call, slot, target = _loss_call(explanation, situation, source)
-    rebuild, takes_list = _rebuild(explanation, source, situation)
+    rebuild, takes = _rebuild(explanation, source, situation)
     return remedy.Fault(
         cause=explanation.cause,
         file=file,
@@ -51,7 +52,8 @@ def _fault(explanation: Explanation, situation: Situation) -> remedy.Fault | Non
         loss_slot=slot,
         target=target,
         rebuild=rebuild,
-        rebuild_takes_list=takes_list,
+        rebuild_takes=takes,
+        returned=explanation.cut is not None and bool(explanation.cut.trail),
         needed=_needed(explanation, file),
         live=tuple(live.site.line for live in situation.failure.user_frames if display_path(live.site.file) == file),
         is_decorator=any(node in getattr(outer, "decorator_list", ()) for outer in source.enclosing(node)),
@@ -119,11 +121,13 @@ def _live_value(
     return None
 
 
-def _rebuild(explanation: Explanation, source: text.SourceText, situation: Situation) -> tuple[ast.Call | None, bool]:
+def _rebuild(
+    explanation: Explanation, source: text.SourceText, situation: Situation
+) -> tuple[ast.Call | None, remedy.Takes]:
     """The line that made a tensor of the departed value, and whether it was given a list of them."""
     cut = explanation.cut
     if cut is None:
-        return None, False
+        return None, "value"
     rebuilt = explanation.facts.get("rebuilt")
     records = [*cut.trail, *([rebuilt] if isinstance(rebuilt, Record) else [])]
     for record in reversed(records):
@@ -133,27 +137,31 @@ def _rebuild(explanation: Explanation, source: text.SourceText, situation: Situa
             continue
         node = site.node()
         if isinstance(node, ast.Call) and node.args:
-            return node, _is_live_list(node.args[0], site, situation)
+            return node, _takes(node.args[0], site, situation)
     site = cut.record.site
     node = site.node() if site is not None else None
     if site is not None and isinstance(node, ast.Call) and node.args:
-        return None, _is_live_list(node.args[0], site, situation)
-    return None, False
+        return None, _takes(node.args[0], site, situation)
+    return None, "value"
 
 
-def _is_live_list(node: ast.expr, site: Site, situation: Situation) -> bool:
-    if not isinstance(node, ast.Name):
-        return False
+def _takes(node: ast.expr, site: Site, situation: Situation) -> remedy.Takes:
+    """What a name stands for, in the frame that is still live or by how the function made it."""
+    source = site.source
+    if not isinstance(node, ast.Name) or source is None:
+        return "value"
     for live in situation.failure.user_frames:
         if live.site.code is site.code:
-            return type(live.frame.f_locals.get(node.id)) in (list, tuple)
-    statement = site.source.statement(node) if site.source is not None else None
-    scope = site.source.function(node) if site.source is not None and statement is not None else None
-    for inner in ast.walk(scope) if scope is not None else ():
-        if isinstance(inner, ast.Assign) and any(getattr(t, "id", "") == node.id for t in inner.targets):
-            if isinstance(inner.value, (ast.List, ast.ListComp, ast.Tuple)):
-                return True
-    return False
+            value: Any = live.frame.f_locals.get(node.id)
+            if type(value) not in (list, tuple):
+                return "value"
+            return "nested" if any(type(item) in (list, tuple) for item in value) else "list"
+    scope = source.function(node) or source.tree
+    for bound, made, _ in definitions(scope) if scope is not None else ():
+        if node.id in bound and isinstance(made, (ast.List, ast.ListComp, ast.Tuple)):
+            items = made.elts if isinstance(made, (ast.List, ast.Tuple)) else [made.elt]
+            return "nested" if any(isinstance(item, (ast.List, ast.Tuple)) for item in items) else "list"
+    return "value"
 
 
 def _needed(explanation: Explanation, file: str) -> tuple[int, ...]:

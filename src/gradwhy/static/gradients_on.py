@@ -14,11 +14,27 @@ from gradwhy.static.rewrites import indent_of, moved, step_of, whole_lines_out
 def remedies(fault: Fault) -> Iterable[Fix]:
     """A decorator is taken off; a block loses the statements that must run with gradients."""
     if fault.is_decorator:
-        yield from _without_decorator(fault)
+        inner = _live_in_decorated(fault)
+        yield from _around_call(fault, inner) if inner is not None else _without_decorator(fault)
         return
     statement = fault.source.statement(fault.node)
     if isinstance(statement, ast.With) and len(statement.items) == 1:
         yield from _out_of_block(fault, statement)
+
+
+def _live_in_decorated(fault: Fault) -> ast.stmt | None:
+    """The statement of the decorated function that was being executed, and called what failed."""
+    for outer in fault.source.enclosing(fault.node):
+        if isinstance(outer, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            lines = range(outer.lineno, (outer.end_lineno or outer.lineno) + 1)
+            line = next((n for n in reversed(fault.live) if n in lines), None)
+            return _call_elsewhere(fault, line) if line is not None else None
+    return None
+
+
+def _around_call(fault: Fault, statement: ast.stmt) -> Iterable[Fix]:
+    title = Message(f"{fault.cause}.fix-call")
+    yield Fix(title=title, applicability="unsafe", edits=tuple(_enabled(fault, statement)))
 
 
 def _without_decorator(fault: Fault) -> Iterable[Fix]:
@@ -34,11 +50,7 @@ def _out_of_block(fault: Fault, block: ast.With) -> Iterable[Fix]:
     if line is not None:
         inner = _call_elsewhere(fault, line)
         if inner is not None:
-            yield Fix(
-                title=Message(f"{fault.cause}.fix-call"),
-                applicability="unsafe",
-                edits=tuple(_enabled(fault, inner)),
-            )
+            yield from _around_call(fault, inner)
             return
         lines = {line, *(n for n in fault.needed if block.lineno < n <= (block.end_lineno or 0))}
         needed = [i for i, part in enumerate(body) if any(part.lineno <= n <= (part.end_lineno or 0) for n in lines)]

@@ -7,10 +7,13 @@ import importlib
 import pkgutil
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Protocol, cast
+from typing import Literal, Protocol, TypeAlias, cast
 
 from gradwhy.findings import Code, Edit, Fix, Message
 from gradwhy.source.text import SourceText, Span
+
+# What a call that makes a tensor of values is given: one value, a list of them, or lists in a list.
+Takes: TypeAlias = Literal["value", "list", "nested"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,7 +43,9 @@ class Fault:
     target: Value | None = None
     rebuild: ast.Call | None = None
     """The call that made a tensor of a value that had left torch."""
-    rebuild_takes_list: bool = False
+    rebuild_takes: Takes = "value"
+    returned: bool = False
+    """Whether the value that left torch was seen to come back, as a number in a torch operation."""
     needed: tuple[int, ...] = ()
     """Lines of the same file that the path went through."""
     live: tuple[int, ...] = ()

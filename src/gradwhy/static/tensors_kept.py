@@ -10,15 +10,20 @@ from gradwhy.source.slicing import dotted_name
 from gradwhy.static.remedy import Fault, replace
 from gradwhy.static.rewrites import without_method
 
+_NOT_TENSORS = (ast.List, ast.Tuple, ast.Constant)
 _MAKERS = frozenset({"tensor", "as_tensor", "Tensor", "FloatTensor", "DoubleTensor", "asarray"})
 
 
-def rebuilt(fault: Fault, call: ast.Call, is_list: bool) -> Edit | None:
+def rebuilt(fault: Fault, call: ast.Call) -> Edit | None:
     """``torch.tensor([a, b])`` -> ``torch.stack([a, b])``, ``torch.tensor(x)`` -> ``x``."""
     if dotted_name(call.func).rpartition(".")[2] not in _MAKERS or not call.args:
         return None
+    if fault.rebuild_takes == "nested":
+        return None
     argument = call.args[0]
-    if isinstance(argument, (ast.List, ast.ListComp, ast.Tuple, ast.GeneratorExp)) or is_list:
+    if isinstance(argument, (ast.List, ast.Tuple)) and any(isinstance(e, _NOT_TENSORS) for e in argument.elts):
+        return None
+    if isinstance(argument, (ast.List, ast.ListComp, ast.Tuple, ast.GeneratorExp)) or fault.rebuild_takes == "list":
         return replace(fault, call, f"torch.stack({fault.source.segment(argument)})")
     text = fault.source.segment(argument)
     return replace(fault, call, text if isinstance(argument, (ast.Name, ast.Attribute, ast.Call)) else f"({text})")
@@ -29,14 +34,16 @@ def remedies(fault: Fault) -> Iterable[Fix]:
     edits: list[Edit] = []
     if fault.cause == "tensor-rebuild":
         call = next((n for n in ast.walk(fault.node) if isinstance(n, ast.Call)), None)
-        edit = rebuilt(fault, call, fault.rebuild_takes_list) if call is not None else None
+        edit = rebuilt(fault, call) if call is not None else None
         if edit is not None:
             edits.append(edit)
     else:
         leaving = without_method(fault, fault.node, ("item",)) or _without_float(fault)
-        back = rebuilt(fault, fault.rebuild, fault.rebuild_takes_list) if fault.rebuild is not None else None
+        back = rebuilt(fault, fault.rebuild) if fault.rebuild is not None else None
         if leaving is not None and back is not None:
             edits = _both(fault, leaving, back)
+        elif leaving is not None and fault.rebuild is None and fault.returned:
+            edits = [leaving]
     if edits:
         title = Message(f"{fault.cause}.fix", {"result": Code(edits[-1].new_text)})
         yield Fix(title=title, applicability="unsafe", edits=tuple(edits))
