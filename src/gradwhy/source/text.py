@@ -10,7 +10,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-STARTED_IN = str(Path.cwd())
+try:
+    STARTED_IN = str(Path.cwd())
+except OSError:
+    # The folder is gone; absolute paths still work.
+    STARTED_IN = ""
 """The folder that relative paths count from: where we were when we started, wherever the program goes."""
 
 
