@@ -138,9 +138,14 @@ def _last_name(decorator: ast.expr) -> str:
 
 
 def _is_inside_manager(opener: Site, chain: tuple[Site, ...]) -> bool:
-    """Whether a switch stands in a generator that a ``with`` of one of the callers holds open, and that switches back."""
+    """Whether a switch stands in a manager of the user's own, a generator or a class, that a ``with`` of one of the callers
+    holds open."""
     code = opener.code
-    if not code.co_flags & inspect.CO_GENERATOR:
+    if code.co_flags & inspect.CO_GENERATOR:
+        name = code.co_name
+    elif code.co_name == "__enter__":
+        name = opener.function.rpartition(".")[0].rpartition(".")[2]
+    else:
         return False
     for site in chain:
         source = site.source
@@ -148,7 +153,7 @@ def _is_inside_manager(opener: Site, chain: tuple[Site, ...]) -> bool:
         for outer in (statement, *source.enclosing(statement)) if source is not None and statement is not None else ():
             for item in outer.items if isinstance(outer, (ast.With, ast.AsyncWith)) else ():
                 call = item.context_expr
-                if isinstance(call, ast.Call) and dotted_name(call.func).rpartition(".")[2] == code.co_name:
+                if isinstance(call, ast.Call) and dotted_name(call.func).rpartition(".")[2] == name:
                     return True
     return False
 

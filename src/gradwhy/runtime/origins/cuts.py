@@ -59,7 +59,7 @@ def explain(loss: Loss, situation: Situation) -> Iterable[Explanation]:
             at=found.at,
             subject=found.subject,
             certain=found.certain,
-            trains=group.unknown_leaves or bool(group.leaves & loss.trained),
+            trains=not loss.trained or group.unknown_leaves or bool(group.leaves & loss.trained),
             distance=group.distance,
             cut=group.nearest,
             site=found.site,

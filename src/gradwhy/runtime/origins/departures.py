@@ -67,7 +67,7 @@ def _explanations(records: list[Record], loss: Loss, distance: int) -> Iterator[
             at=found.at,
             subject=found.subject,
             certain=False,
-            trains=not leaves or bool(leaves & loss.trained),
+            trains=not (loss.trained and leaves) or bool(leaves & loss.trained),
             distance=distance + len(seen),
             cut=Reached(record, 0, ()),
             site=site,
