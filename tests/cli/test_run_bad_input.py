@@ -121,6 +121,21 @@ def test_a_crash_inside_gradwhy_is_a_note(program: Write, tmp_path: Path, where:
     assert "your program and its results are untouched" in " ".join(run.stderr.split())
 
 
+def test_a_part_of_the_analysis_that_fails_leaves_the_others(program: Write, tmp_path: Path) -> None:
+    program(CUT)
+    code = (
+        "import sys\n"
+        "from gradwhy.static import remedy\n"
+        "def crash(*a): raise LookupError('on purpose')\n"
+        "remedy.fixes = crash\n"
+        "sys.argv[0] = 'gradwhy'\n"
+        "from gradwhy.cli.main import main; main()\n"
+    )
+    run = subprocess.run([sys.executable, "-c", code, "run", "train.py"], cwd=tmp_path, capture_output=True, text=True)
+    assert "error[detach]" in run.stderr
+    assert "LookupError: on purpose" in " ".join(run.stderr.split())
+
+
 def test_text_of_the_program_is_data(program: Write, gradwhy: Run) -> None:
     program(
         "import torch\nw = torch.ones(3, requires_grad=True)\n"

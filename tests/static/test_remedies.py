@@ -26,8 +26,8 @@ def after(cause: str, program: str, at: str, **facts: Any) -> str | None:
     source = SourceText("train.py", program)
     calls = {key: found(source, facts.pop(key), ast.Call) for key in ("loss_call", "rebuild") if key in facts}
     fault = Fault(cause=cause, file="train.py", source=source, node=found(source, at), **calls, **facts)
-    fix = remedy.fixes(fault)[0]
-    return edits.apply(program, fix.edits) if fix.edits else None
+    fix = next(iter(remedy.fixes(fault)), None)
+    return edits.apply(program, fix.edits) if fix is not None else None
 
 
 LEFT_OUT = [

@@ -18,7 +18,7 @@ from gradwhy.version import VERSION
 def diagnose(error: BaseException | None, watch: Watch) -> Report:
     """The report of one run that ended with ``error``, or without one. Never raises."""
     findings: list[Finding] = []
-    notes: list[Message] = [_own_fault(fault) for fault in watch.recorder.faults[:1]]
+    notes: list[Message] = []
     names: Names | None = None
     try:
         for failure in failures(error) if error is not None else ():
@@ -32,6 +32,7 @@ def diagnose(error: BaseException | None, watch: Watch) -> Report:
     except Exception as fault:
         notes.append(_own_fault(fault))
     findings += watch.silent
+    notes += [_own_fault(fault) for fault in watch.recorder.faults[:1]]
     if watch.compiled:
         notes.append(Message("words.compiled-ran-eager"))
     parameters = sum(1 for _ in names.all_parameters()) if names is not None else 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from functools import partial
 from typing import Any
 
 from gradwhy.findings import Fix, Location
@@ -20,14 +21,20 @@ from gradwhy.torchapi import table
 
 def fixes(explanation: Explanation, situation: Situation) -> tuple[Fix, ...]:
     """Fixes with edits where a remedy is sure of them, else the catalogue's advice."""
+    found = situation.each(partial(_with_edits, explanation, situation))
+    return tuple(found) or (_advice(explanation),)
+
+
+def _with_edits(explanation: Explanation, situation: Situation) -> list[Fix]:
     fault = _fault(explanation, situation)
+    return remedy.fixes(fault) if fault is not None else []
+
+
+def _advice(explanation: Explanation) -> Fix:
     record = explanation.cut.record if explanation.cut is not None else None
     op = torch_name(record.func).rpartition(".")[2] if record is not None else ""
-    given = _given(record)
-    if "misspelt" in explanation.facts and fault is None:
-        return (remedy.advice(explanation.cause, key="advice-misspelt"),)
-    found = remedy.fixes(fault) if fault is not None else []
-    return tuple(fix for fix in found if fix.edits) or (remedy.advice(explanation.cause, given, op=op),)
+    key = "advice-misspelt" if "misspelt" in explanation.facts else "advice"
+    return remedy.advice(explanation.cause, _given(record), key, op)
 
 
 def _fault(explanation: Explanation, situation: Situation) -> remedy.Fault | None:

@@ -61,16 +61,15 @@ class Remedy(Protocol):
 
 
 def fixes(fault: Fault) -> list[Fix]:
-    """All fixes for a fault, and the catalogue's advice where there are none with edits."""
+    """The fixes with edits, the best first; none where no remedy is sure."""
     name = fault.cause.replace("-", "_")
     known = {
         module.name for module in pkgutil.iter_modules(importlib.import_module("gradwhy.static.remedies").__path__)
     }
-    found: list[Fix] = []
-    if name in known:
-        remedy = cast(Remedy, importlib.import_module(f"gradwhy.static.remedies.{name}"))
-        found = [fix for fix in remedy.remedies(fault) if _parses(fault, fix)]
-    return found or [advice(fault.cause, fault.given)]
+    if name not in known:
+        return []
+    remedy = cast(Remedy, importlib.import_module(f"gradwhy.static.remedies.{name}"))
+    return [fix for fix in remedy.remedies(fault) if _parses(fault, fix)]
 
 
 def advice(cause: str, given: Value | None = None, key: str = "advice", op: str = "") -> Fix:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Protocol, cast
+from typing import Protocol, TypeVar, cast
 
 from gradwhy.findings import Finding
 from gradwhy.runtime.failure import Failure
 from gradwhy.runtime.names import Names
 from gradwhy.runtime.watch import Watch
+
+Value = TypeVar("Value")
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +23,14 @@ class Situation:
     failure: Failure
     watch: Watch
     names: Names
+
+    def each(self, produce: Callable[[], Iterable[Value]]) -> list[Value]:
+        """What one part of the analysis has to say. A part that fails is noted, and the others are heard all the same."""
+        try:
+            return list(produce())
+        except Exception as fault:
+            self.watch.recorder.note_fault(fault)
+            return []
 
 
 class Probe(Protocol):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 
 from gradwhy.findings import Finding
 from gradwhy.runtime import elsewhere, remedying
@@ -36,7 +37,7 @@ def diagnose(situation: Situation) -> list[Finding]:
         ranked = elsewhere.explain(loss, situation)
     if not ranked:
         return []
-    remarks = [finding for each in all_reviews() for finding in each.review(situation)]
+    remarks = [finding for each in all_reviews() for finding in situation.each(partial(each.review, situation))]
     fixes = remedying.fixes(ranked[0], situation)
     return [tell(ranked[0], ranked[1:], remarks, fixes, loss, situation, SYMPTOM)]
 
@@ -44,6 +45,6 @@ def diagnose(situation: Situation) -> list[Finding]:
 def explanations(loss: Loss, situation: Situation) -> list[Explanation]:
     """What the record supports, the best first: what would bring back the gradient of something that an optimizer
     holds, then what was seen, then what is nearest to the failing call."""
-    found = [explanation for origin in all_origins() for explanation in origin.explain(loss, situation)]
+    found = [e for origin in all_origins() for e in situation.each(partial(origin.explain, loss, situation))]
     trains = any(explanation.trains for explanation in found)
     return sorted(found, key=lambda e: (trains and not e.trains, not e.certain, e.weight, e.distance))
