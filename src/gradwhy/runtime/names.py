@@ -15,6 +15,15 @@ def _is(value: Any, kind: type) -> bool:
     return issubclass(type(value), kind)
 
 
+def _attributes(value: Any) -> dict[str, Any] | None:
+    """The instance dictionary of an object, past any ``__getattr__`` or ``__getattribute__`` of its class."""
+    try:
+        found = object.__getattribute__(value, "__dict__")
+    except Exception:
+        return None
+    return found if type(found) is dict else None
+
+
 class Names:
     """Read once from the live frames; holds the modules only as long as the analysis runs."""
 
@@ -37,8 +46,8 @@ class Names:
     def _scan(self, scope: Mapping[str, Any]) -> None:
         for name, value in scope.items():
             self._take(name, value)
-            inner = getattr(value, "__dict__", None) if type(value).__module__ != "builtins" else None
-            if type(inner) is dict and not _is(value, torch.nn.Module) and not _is(value, type):
+            inner = _attributes(value)
+            if inner is not None and not _is(value, torch.nn.Module) and not _is(value, type):
                 for attribute, held in inner.items():
                     self._take(f"{name}.{attribute}", held)
             elif type(value) in (list, tuple) and len(value) <= 64:
