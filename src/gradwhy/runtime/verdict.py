@@ -182,7 +182,9 @@ def _without_create_graph(record: Record, site: Site, name: str, journal: Journa
     if name == "torch.autograd.grad" or not journal.backward or not journal.backward[-1]:
         return Verdict("create_graph-missing", site.location(), site.expression(), site)
     went = journal.backward[-1][0]
-    return Verdict("create_graph-missing", went.location(), went.expression(), site)
+    # Of several lines that go backward, the last is only the most likely one to have left this gradient.
+    one = len({chain[0] for chain in journal.backward if chain}) == 1
+    return Verdict("create_graph-missing", went.location(), went.expression(), site, certain=one)
 
 
 def _off_below_python(record: Record, site: Site) -> Verdict | None:
