@@ -7,10 +7,10 @@ import re
 
 from gradwhy.catalog import load
 from gradwhy.findings import Argument, Code, Message
+from gradwhy.source.snippet import printable
 
 # {name}, or {count|parameter|parameters} for the word that goes with a count.
 _PLACE = re.compile(r"\{(\w+)(?:\|([^|{}]*)\|([^|{}]*))?\}")
-_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2066-\u2069]")
 CODE_AT_MOST = 60
 
 
@@ -55,7 +55,7 @@ def _shown(value: Argument, language: str) -> str:
 
 def one_line(text: str, at_most: int = CODE_AT_MOST) -> str:
     """Text from a user's program on one line, without control characters, its middle left out where it is long."""
-    text = _CONTROL.sub("\ufffd", " ".join(text.split()))
+    text = printable(" ".join(text.split()))
     if len(text) <= at_most:
         return text
     head = (at_most - 1) * 2 // 3

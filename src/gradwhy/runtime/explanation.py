@@ -19,7 +19,6 @@ from gradwhy.source.slicing import definitions, names_read
 class Loss:
     """The tensor that was differentiated: its record, what lies behind it, and the user's name for it."""
 
-    tensor: Any
     name: str
     surface: LiveFrame
     record: Record | None
@@ -36,7 +35,7 @@ class Loss:
         known = recorder.record_of(tensor) if record is None else record
         name = _name_at(surface.site, index) or situation.names.variable(tensor)
         reached = tuple(behind(known)) if known is not None else ()
-        return cls(tensor, name or "the loss", surface, known, reached, _trained(situation))
+        return cls(name or "the loss", surface, known, reached, _trained(situation))
 
 
 def _trained(situation: Situation) -> frozenset[int]:
@@ -114,5 +113,4 @@ class Explanation:
     """Stations before the cut, such as the lines that froze."""
     evidence: tuple[Evidence, ...] = ()
     because: str = ""
-    count: int = 1
     facts: dict[str, Any] = field(default_factory=dict)

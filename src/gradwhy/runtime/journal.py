@@ -72,7 +72,6 @@ class Journal:
         self.flags: dict[tuple[tuple[tuple[int, int], ...], bool], FlagChange] = {}
         self.optimizers: list[OptimizerRecord] = []
         self.backward: list[tuple[Site, ...]] = []
-        self.backward_count = 0
         self.steps = 0
         self.cleared: set[int] = set()
         self.device_moves: list[tuple[Site, ...]] = []
@@ -154,7 +153,6 @@ class Journal:
         return user_chain(frame, limit=8) in self.backward[-8:]
 
     def went_backward(self, frame: FrameType | None) -> None:
-        self.backward_count += 1
         self.cleared.clear()
         chain = user_chain(frame, limit=8)
         if chain not in self.backward[-8:]:

@@ -15,7 +15,7 @@ from torch.overrides import TorchFunctionMode
 from gradwhy.runtime import graph
 from gradwhy.runtime.journal import Journal
 from gradwhy.runtime.records import Input, Record, Slot, drop_oldest, memory_of, node_of, numbers_in
-from gradwhy.runtime.sites import Site, is_user_file, user_chain, user_frame, whole_stack
+from gradwhy.runtime.sites import Site, user_chain, user_frame, whole_stack
 
 Tensor = torch.Tensor
 Parameter = torch.nn.Parameter
@@ -92,15 +92,7 @@ class Recorder(TorchFunctionMode):  # type: ignore[misc]
                 if result.requires_grad:
                     node = node_of(result)
                     if node is not None:
-                        frame = sys._getframe(1)
-                        while not is_user_file(frame.f_code.co_filename):
-                            back = frame.f_back
-                            if back is None:
-                                return result
-                            frame = back
-                        self.lines[node._sequence_nr()] = (func, frame.f_code, frame.f_lasti)
-                        if len(self.lines) > _LINES_KEPT:
-                            drop_oldest(self.lines, _LINES_KEPT)
+                        self._tracked(func, node, sys._getframe(1))
                     elif func in self._special:
                         self._special[func](func, args, kwargs or {}, result)
                     elif func in self._builders:
@@ -140,6 +132,14 @@ class Recorder(TorchFunctionMode):  # type: ignore[misc]
         if len(self.faults) >= 5:
             self.active = False
 
+    def _tracked(self, func: Any, node: Any, frame: FrameType | None) -> None:
+        """The line of a graph node, by torch's own number for it (torch/autograd/graph.py, ``Node``)."""
+        frame = user_frame(frame)
+        if frame is not None:
+            self.lines[node._sequence_nr()] = (func, frame.f_code, frame.f_lasti)
+            if len(self.lines) > _LINES_KEPT:
+                drop_oldest(self.lines, _LINES_KEPT)
+
     # -- results without a gradient path
 
     def _several(self, func: Any, args: Any, kwargs: Any, results: Any) -> None:
@@ -147,9 +147,7 @@ class Recorder(TorchFunctionMode):  # type: ignore[misc]
         tracked = [r for r in results if isinstance(r, Tensor) and r.requires_grad]
         if tracked and (node := node_of(tracked[0])) is not None:
             self.operations += 1
-            frame = user_frame(sys._getframe(2))
-            if frame is not None:
-                self.lines[node._sequence_nr()] = (func, frame.f_code, frame.f_lasti)
+            self._tracked(func, node, sys._getframe(2))
         if untracked:
             self._untracked(func, args, kwargs, untracked, results)
 
@@ -262,8 +260,7 @@ class Recorder(TorchFunctionMode):  # type: ignore[misc]
     def _arrived(self, tensor: Any) -> Record:
         """A tensor that was never seen before: loaded, made by a function out of sight, or read from elsewhere."""
         record = Record(None, self.journal.next_order(), None)
-        record.reference = weakref.ref(tensor)
-        self.records[id(tensor)] = (record.reference, record)
+        self.records[id(tensor)] = (weakref.ref(tensor), record)
         return record
 
     def record_of(self, tensor: Any) -> Record | None:
@@ -342,7 +339,8 @@ class Recorder(TorchFunctionMode):  # type: ignore[misc]
         self.journal.flag_changed(tensor, value, isinstance(tensor, Parameter), sys._getframe(3))
         entry = self.records.get(id(tensor))
         if value and entry is not None and entry[0]() is tensor:
-            entry[1].value = ("flagged", self.journal.next_order(), user_chain(sys._getframe(3)))
+            user = user_frame(sys._getframe(3))
+            entry[1].flagged = Site(user.f_code, user.f_lasti) if user is not None else None
 
     def _backward(self, func: Any, args: Any, kwargs: Any, result: Any) -> None:
         frame = sys._getframe(2)

@@ -53,6 +53,7 @@ class Record:
         "code",
         "depth",
         "dtype",
+        "flagged",
         "frozen",
         "func",
         "grad_off",
@@ -62,7 +63,6 @@ class Record:
         "order",
         "output",
         "parents",
-        "reference",
         "scope",
         "severed",
         "shape",
@@ -89,7 +89,8 @@ class Record:
         self.library: tuple[Site, ...] = ()
         self.stack: tuple[Site, ...] = ()
         self.value: Any = None
-        self.reference: Any = None
+        self.flagged: Site | None = None
+        """Where ``requires_grad`` was set on the result, after it had been made."""
 
     @property
     def site(self) -> Site | None:

@@ -135,9 +135,7 @@ def _rebuild(
     cut = explanation.cut
     if cut is None:
         return None, "value"
-    rebuilt = explanation.facts.get("rebuilt")
-    records = [*cut.trail, *([rebuilt] if isinstance(rebuilt, Record) else [])]
-    for record in reversed(records):
+    for record in reversed(cut.trail):
         row = table.load().op(torch_name(record.func))
         site = record.site
         if row is None or row.effect != "builds" or site is None or site.source is not source:

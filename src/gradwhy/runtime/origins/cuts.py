@@ -21,7 +21,6 @@ class _Group:
     distance: int
     leaves: set[int] = field(default_factory=set)
     unknown_leaves: bool = False
-    count: int = 0
 
 
 def explain(loss: Loss, situation: Situation) -> Iterable[Explanation]:
@@ -47,7 +46,6 @@ def explain(loss: Loss, situation: Situation) -> Iterable[Explanation]:
         key = (found.cause, found.at.file, found.at.line, found.at.column)
         detour = min((argument_cost(name, tracked.slot) for tracked in record.inputs), default=0)
         group = groups.setdefault(key, _Group(found, reached, reached.distance + detour))
-        group.count += 1
         for tracked in record.inputs:
             group.leaves.update(tracked.leaves)
         group.unknown_leaves |= not record.inputs
@@ -66,7 +64,6 @@ def explain(loss: Loss, situation: Situation) -> Iterable[Explanation]:
             opened=found.at if scope is not None else None,
             library=found.library,
             because=found.because,
-            count=group.count,
         )
 
 

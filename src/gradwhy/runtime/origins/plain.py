@@ -9,7 +9,6 @@ from gradwhy.runtime.ancestry import Reached, torch_name
 from gradwhy.runtime.explanation import Explanation, Loss, definition
 from gradwhy.runtime.probes import Situation
 from gradwhy.runtime.records import Record
-from gradwhy.runtime.sites import Site
 from gradwhy.torchapi import table
 
 
@@ -33,10 +32,9 @@ def explain(loss: Loss, situation: Situation) -> Iterable[Explanation]:
 
 def _flagged_late(loss: Loss) -> Iterable[Explanation]:
     for reached in loss.reached:
-        value = reached.record.value
-        if not (isinstance(value, tuple) and value and value[0] == "flagged" and value[2]):
+        place = reached.record.flagged
+        if place is None:
             continue
-        place: Site = value[2][0]
         user = reached.trail[-1].site if reached.trail else None
         steps = [(place.location(), Message("requires-grad-late.flagged"))]
         if user is not None:

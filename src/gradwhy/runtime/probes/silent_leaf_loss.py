@@ -14,7 +14,6 @@ from gradwhy.runtime.names import Names
 from gradwhy.runtime.probes import Situation
 from gradwhy.runtime.probes.no_graph import explanations
 from gradwhy.runtime.records import Record
-from gradwhy.runtime.sites import Site
 from gradwhy.runtime.telling import finding_of, tell
 from gradwhy.runtime.watch import Watch
 
@@ -46,7 +45,7 @@ def look(tensor: Any, record: Record, frame: FrameType, watch: Watch) -> list[Fi
     found: list[Finding] = []
     if causes:
         found.append(tell(causes[0], causes[1:], [], remedying.fixes(causes[0], situation), loss, situation, SYMPTOM))
-    flagged = _flag(record)
+    flagged = record.flagged or record.site
     if flagged is not None:
         explanation = Explanation(
             cause=CAUSE,
@@ -62,11 +61,3 @@ def look(tensor: Any, record: Record, frame: FrameType, watch: Watch) -> list[Fi
         finding = finding_of(explanation, loss, situation, SYMPTOM, fixes=fixes)
         found.append(replace(finding, because_of=found[0].fingerprint if found else None))
     return found
-
-
-def _flag(record: Record) -> Site | None:
-    value = record.value
-    if isinstance(value, tuple) and value and value[0] == "flagged" and value[2]:
-        place: Site = value[2][0]
-        return place
-    return record.site
