@@ -36,6 +36,8 @@ _WIDTH = 100
 @click.option("--lang", type=click.Choice(["en", "zh"]), help="Language of the report; default from the locale.")
 @click.option("--trace", type=click.Choice(["auto", "always", "never"]), default="auto", show_default=True,
               help="Record each step, only what is new, or nothing.")  # fmt: skip
+@click.option("--nan", is_flag=True, help="Look at each gradient until the first that is not finite, and name the operation that "
+              "made it. Records each step.")  # fmt: skip
 @click.option("--verify", is_flag=True, help="Try each fix: run the program again with it, up to the step that failed. "
               "What the program writes until then, it writes again.")  # fmt: skip
 @click.argument("script")
@@ -46,6 +48,7 @@ def command(
     output: Path | None,
     lang: str | None,
     trace: Any,
+    nan: bool,
     verify: bool,
     script: str,
     arguments: tuple[str, ...],
@@ -55,11 +58,13 @@ def command(
     If it ends in an autograd failure, the report names the line that caused it, the path from there, and a fix.
     """
     language = render.language_of(lang)
+    if nan and trace == "never":
+        raise click.UsageError("--nan needs a record: leave out --trace never")
     program = launch.Program(script, arguments, module)
     folder = str(Path.cwd())
     target = output.absolute() if output is not None else None
     try:
-        outcome = session.run(program, trace)
+        outcome = session.run(program, trace, nan)
     except launch.CannotRun as error:
         click.echo(f"gradwhy: {error}", err=True)
         return 2

@@ -26,6 +26,8 @@ def write(report: Report, look: Look) -> str:
     page = _Page(look)
     for finding in report.findings:
         page.finding(finding)
+    for at, why in report.skipped if report.findings or report.notes else ():
+        page.labelled(page.word("skipped"), page.claim(why, at), "dim")
     for note in report.notes:
         page.labelled(page.word("note"), Text(render.sentence(note, look.language)), "dim")
     return page.text()

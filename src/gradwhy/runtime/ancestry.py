@@ -10,6 +10,7 @@ from typing import Any
 
 import torch.overrides
 
+from gradwhy.runtime import warned
 from gradwhy.runtime.records import Record, Slot
 from gradwhy.torchapi import table
 
@@ -33,7 +34,8 @@ def torch_name(func: Any) -> str:
     if func is None:
         return ""
     try:
-        name = torch.overrides.resolve_name(func)
+        with warned.undisturbed():
+            name = torch.overrides.resolve_name(func)
     except Exception:
         name = None
     return (

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Mapping
+from dataclasses import replace
 
 import torch
 
 from gradwhy.findings import Finding, Message, Report
-from gradwhy.runtime.failure import failures
+from gradwhy.runtime.failure import Failure, failures
 from gradwhy.runtime.names import Names
-from gradwhy.runtime.probes import Situation, all_probes
+from gradwhy.runtime.probes import Probe, Situation, all_probes
 from gradwhy.runtime.watch import Watch
 from gradwhy.version import VERSION
 
@@ -20,20 +21,26 @@ def diagnose(error: BaseException | None, watch: Watch) -> Report:
     findings: list[Finding] = []
     notes: list[Message] = []
     names: Names | None = None
-    try:
-        for failure in failures(error) if error is not None else ():
-            for probe in all_probes():
-                if findings or not probe.matches(failure):
-                    continue
+    if (elsewhere := _of_a_process(error, watch, notes)) is not None:
+        return elsewhere
+    for failure in _failures(error, notes):
+        probes = _probes_for(failure, notes)
+        for probe in probes:
+            if findings:
+                break
+            try:
                 names = names or Names(failure.frames)
                 findings += probe.diagnose(Situation(failure, watch, names))
-                if not findings:
-                    notes.append(Message("words.no-answer", {"operations": watch.recorder.operations}))
-    except Exception as fault:
-        notes.append(_own_fault(fault))
+            except Exception as fault:
+                notes.append(_own_fault(fault))
+        if probes and not findings:
+            notes.append(Message("words.no-answer", {"operations": watch.recorder.operations}))
     findings += watch.silent
+    known = {(each.cause, each.at.file, each.at.line) for finding in findings for each in (finding, *finding.related)}
+    warned = [finding for each in watch.warned.values() for finding in each]
+    findings += [each for each in warned if (each.cause, each.at.file, each.at.line) not in known]
     notes += [_own_fault(fault) for fault in watch.recorder.faults[:1]]
-    if watch.compiled:
+    if watch.compiling.ran_eager:
         notes.append(Message("words.compiled-ran-eager"))
     parameters = sum(1 for _ in names.all_parameters()) if names is not None else 0
     examined = {
@@ -41,7 +48,48 @@ def diagnose(error: BaseException | None, watch: Watch) -> Report:
         "parameters": parameters,
         "steps": watch.journal.steps,
     }
-    return Report(findings=tuple(findings), examined=examined, notes=tuple(notes), environment=environment())
+    skipped = watch.unwatched.lines()
+    return Report(
+        findings=tuple(findings),
+        examined=examined,
+        skipped=skipped,
+        notes=tuple(dict.fromkeys(notes)),
+        environment=environment(),
+    )
+
+
+def _of_a_process(error: BaseException | None, watch: Watch, notes: list[Message]) -> Report | None:
+    """The report that a process which the program had started left of its own end."""
+    try:
+        found = watch.following.report_of(error)
+    except Exception as fault:
+        notes.append(_own_fault(fault))
+        return None
+    if found is None:
+        return None
+    index, report = found
+    return replace(report, notes=(*report.notes, Message("words.in-process", {"index": index})))
+
+
+def _failures(error: BaseException | None, notes: list[Message]) -> list[Failure]:
+    try:
+        return list(failures(error)) if error is not None else []
+    except Exception as fault:
+        notes.append(_own_fault(fault))
+        return []
+
+
+def _probes_for(failure: Failure, notes: list[Message]) -> list[Probe]:
+    """The probes that know this failure. One that is broken is noted and does not silence the others."""
+    found: list[Probe] = []
+    for load in all_probes():
+        try:
+            probe = load()
+            if probe.matches(failure):
+                found.append(probe)
+        except Exception as fault:
+            notes.append(_own_fault(fault))
+    return found
 
 
 def environment() -> Mapping[str, str]:

@@ -61,6 +61,19 @@ class Failure:
                     return list(values[name])
         return None
 
+    def wanted(self) -> Sequence[Any]:
+        """The tensors whose gradients ``backward`` or ``grad`` was asked for, from torch's own frames; () for all leaves.
+
+        (torch/autograd/__init__.py: ``inputs_tuple``, ``t_inputs``, ``inputs``.)
+        """
+        for live in reversed(self.frames):
+            if "/autograd/" in live.site.file.replace("\\", "/"):
+                for name in ("inputs_tuple", "t_inputs", "inputs"):
+                    found = live.frame.f_locals.get(name)
+                    if isinstance(found, (tuple, list)) and found:
+                        return list(found)
+        return ()
+
 
 def standing_at(frame: FrameType) -> Failure:
     """A fault without an exception, seen from a frame that is running."""

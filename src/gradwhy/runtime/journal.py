@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import weakref
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from types import CodeType, FrameType
 from typing import Any, Literal, TypeAlias
 
 from gradwhy.runtime.sites import Site, is_own_file, user_chain
+from gradwhy.runtime.writes import memory_key, sequence_now
 
 ScopeKind: TypeAlias = Literal["no_grad", "enable_grad", "set_grad_enabled", "inference_mode"]
+
+_PASSES_KEPT = 512
+_STEPS_KEPT = 512
 
 # Frames that stand between a context manager's call and the person who wrote it.
 _MACHINERY = ("torch/autograd/grad_mode.py", "torch/utils/_contextlib.py", "torch/_C/", "contextlib.py")
@@ -42,6 +47,8 @@ class FlagChange:
     chain: tuple[Site, ...]
     value: bool
     order: int
+    sequence: int = -1
+    """The number of the next graph node at the last of them."""
     tensors: dict[int, bool] = field(default_factory=dict)
     """id of each tensor -> whether it was a Parameter."""
 
@@ -64,6 +71,40 @@ class OptimizerRecord:
         return [parameter for group in groups for parameter in group.get("params", ())]
 
 
+@dataclass(frozen=True, slots=True)
+class BackwardPass:
+    """One ``backward()`` or ``autograd.grad()`` that went through. ``roots`` are the graph nodes that it began at, by
+    torch's number, ``sequence`` the number that the next node got; ``kept`` says whether the graph was retained; ``times``
+    how often this line had gone backward."""
+
+    chain: tuple[Site, ...]
+    roots: tuple[int, ...]
+    sequence: int
+    kept: bool
+    order: int
+    times: int
+
+    @property
+    def upto(self) -> int:
+        """Every node that it can have passed has a number up to this."""
+        return max(self.roots, default=-1)
+
+
+@dataclass(frozen=True, slots=True)
+class OptimizerStep:
+    """One completed ``step()``; ``sequence`` is the number of the next graph node at the time."""
+
+    chain: tuple[Site, ...]
+    reference: weakref.ref[Any]
+    sequence: int
+    order: int
+
+    def holds(self, key: int) -> bool:
+        """Whether the optimizer has a parameter in the memory with that key (``writes.memory_key``)."""
+        groups = getattr(self.reference(), "param_groups", None) or []
+        return any(memory_key(parameter) == key for group in groups for parameter in group.get("params", ()))
+
+
 class Journal:
     """Lines and counts only: no tensor is held, optimizers are held weakly."""
 
@@ -72,10 +113,13 @@ class Journal:
         self.flags: dict[tuple[tuple[tuple[int, int], ...], bool], FlagChange] = {}
         self.optimizers: list[OptimizerRecord] = []
         self.backward: list[tuple[Site, ...]] = []
+        self.passes: deque[BackwardPass] = deque(maxlen=_PASSES_KEPT)
+        self.stepped: deque[OptimizerStep] = deque(maxlen=_STEPS_KEPT)
         self.steps = 0
         self.cleared: set[int] = set()
         self.device_moves: list[tuple[Site, ...]] = []
         self.order = 0
+        self._times: dict[tuple[tuple[int, int], ...], int] = {}
         self._unwound: tuple[int, GradScope | None] = (0, None)
 
     def next_order(self) -> int:
@@ -132,7 +176,7 @@ class Journal:
             return
         key = (tuple((id(site.code), site.lasti) for site in chain), value)
         change = self.flags.setdefault(key, FlagChange(chain, value, 0))
-        change.order = self.next_order()
+        change.order, change.sequence = self.next_order(), sequence_now()
         change.tensors[id(tensor)] = is_parameter
 
     def optimizer_made(self, optimizer: object, frame: FrameType | None) -> None:
@@ -152,8 +196,21 @@ class Journal:
         """Whether the same line went backward before."""
         return user_chain(frame, limit=8) in self.backward[-8:]
 
-    def went_backward(self, frame: FrameType | None) -> None:
+    def differentiated(self, frame: FrameType | None, roots: tuple[int, ...], kept: bool) -> None:
+        """A pass that went through the graph below the nodes ``roots``."""
+        chain = user_chain(frame, limit=8)
+        key = tuple((id(site.code), site.lasti) for site in chain)
+        self._times[key] = times = self._times.get(key, 0) + 1
+        self.passes.append(BackwardPass(chain, roots, sequence_now(), kept, self.next_order(), times))
+
+    def optimizer_stepped(self, optimizer: object, frame: FrameType | None) -> None:
+        self.steps += 1
+        chain = user_chain(frame, limit=8)
+        self.stepped.append(OptimizerStep(chain, weakref.ref(optimizer), sequence_now(), self.next_order()))
+
+    def went_backward(self, frame: FrameType | None, roots: tuple[int, ...] = (), kept: bool = False) -> None:
         self.cleared.clear()
+        self.differentiated(frame, roots, kept)
         chain = user_chain(frame, limit=8)
         if chain not in self.backward[-8:]:
             self.backward = [*self.backward[-31:], chain]

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator, Mapping
+from types import FunctionType, ModuleType
 from typing import Any
 
 import torch
 
 from gradwhy.runtime.failure import LiveFrame
+from gradwhy.runtime.writes import memory_key
+
+_OBJECTS_AT_MOST = 20_000
+_ITEMS_AT_MOST = 512
+_DEEPEST = 6
 
 
 def _is(value: Any, kind: type) -> bool:
@@ -15,7 +22,7 @@ def _is(value: Any, kind: type) -> bool:
     return issubclass(type(value), kind)
 
 
-def _attributes(value: Any) -> dict[str, Any] | None:
+def attributes_of(value: Any) -> dict[str, Any] | None:
     """The instance dictionary of an object, past any ``__getattr__`` or ``__getattribute__`` of its class."""
     try:
         found = object.__getattribute__(value, "__dict__")
@@ -33,11 +40,9 @@ class Names:
         self.owners: dict[int, str] = {}
         self.optimizers: dict[str, Any] = {}
         self._variables: dict[int, str] = {}
-        for live in reversed(frames):
-            if not live.is_users:
-                continue
-            self._scan(live.frame.f_locals)
-            self._scan({k: v for k, v in live.frame.f_globals.items() if not k.startswith("__")})
+        self._scopes = list(_scopes(frames))
+        for scope in self._scopes:
+            self._scan(scope)
         for name, module in sorted(self.modules.items(), key=lambda item: -_size(item[1])):
             for inner, parameter in module.named_parameters():
                 self.parameters.setdefault(id(parameter), f"{name}.{inner}")
@@ -46,7 +51,7 @@ class Names:
     def _scan(self, scope: Mapping[str, Any]) -> None:
         for name, value in scope.items():
             self._take(name, value)
-            inner = _attributes(value)
+            inner = attributes_of(value)
             if inner is not None and not _is(value, torch.nn.Module) and not _is(value, type):
                 for attribute, held in inner.items():
                     self._take(f"{name}.{attribute}", held)
@@ -75,6 +80,32 @@ class Names:
         """The name of a tensor in a live frame, or ""."""
         return self._variables.get(id(tensor), "")
 
+    def tensors(self) -> Iterator[tuple[str, Any]]:
+        """(the user's name, tensor) of what can be reached from the live frames: attributes, buffers, items of containers.
+        The shortest names come first; no attribute or item is looked up through the user's own code."""
+        queue: deque[tuple[str, Any, int]] = deque((n, v, 0) for scope in self._scopes for n, v in scope.items())
+        seen: set[int] = set()
+        while queue and len(seen) < _OBJECTS_AT_MOST:
+            name, value, depth = queue.popleft()
+            if id(value) in seen:
+                continue
+            seen.add(id(value))
+            if _is(value, torch.Tensor):
+                yield name, value
+            elif depth < _DEEPEST and not isinstance(value, (type, ModuleType, FunctionType)):
+                queue.extend((inner, held, depth + 1) for inner, held in _inside(name, value))
+
+    def of_memory(self, tensor: Any) -> str:
+        """The name of a parameter or tensor that shares its memory with ``tensor``, or ""."""
+        key = memory_key(tensor)
+        if not key:
+            return ""
+        for module in self.modules.values():
+            for parameter in module.parameters():
+                if memory_key(parameter) == key:
+                    return self.parameters.get(id(parameter), "")
+        return next((name for name, other in self.tensors() if memory_key(other) == key), "")
+
     def all_parameters(self) -> Iterator[Any]:
         """The parameters of all modules in sight, each once."""
         seen: set[int] = set()
@@ -91,6 +122,26 @@ class Names:
             if key in self.owners:
                 counts[self.owners[key]] = counts.get(self.owners[key], 0) + 1
         return max(counts, key=lambda name: counts[name]) if counts else ""
+
+
+def _scopes(frames: list[LiveFrame]) -> Iterator[dict[str, Any]]:
+    for live in reversed(frames):
+        if live.is_users:
+            yield live.frame.f_locals
+            yield {k: v for k, v in live.frame.f_globals.items() if not k.startswith("__")}
+
+
+def _inside(name: str, value: Any) -> Iterator[tuple[str, Any]]:
+    if type(value) in (list, tuple, deque):
+        yield from ((f"{name}[{index}]", held) for index, held in zip(range(_ITEMS_AT_MOST), value))
+    elif type(value) is dict:
+        yield from ((f"{name}[{key!r}]", value[key]) for key in list(value)[:_ITEMS_AT_MOST] if type(key) in (str, int))
+    elif (attributes := attributes_of(value)) is not None:
+        for attribute, held in list(attributes.items())[:_ITEMS_AT_MOST]:
+            if _is(value, torch.nn.Module) and attribute in ("_parameters", "_buffers", "_modules"):
+                yield from ((f"{name}.{inner}", part) for inner, part in held.items())
+            elif not attribute.startswith("__"):
+                yield f"{name}.{attribute}", held
 
 
 def _size(module: Any) -> int:

@@ -6,28 +6,28 @@ import sys
 import weakref
 from collections import deque
 from collections.abc import Callable
-from types import CodeType, FrameType
+from types import FrameType
 from typing import Any
 
 import torch
 from torch.overrides import TorchFunctionMode
 
 from gradwhy.runtime import graph
+from gradwhy.runtime.departed import Departures
 from gradwhy.runtime.journal import Journal
-from gradwhy.runtime.records import Input, Record, Slot, drop_oldest, memory_of, node_of, numbers_in
+from gradwhy.runtime.node_lines import NodeLines
+from gradwhy.runtime.records import Input, Record, Slot, keeps_graph, node_of, sequences_of
 from gradwhy.runtime.sites import Site, user_chain, user_frame, whole_stack
+from gradwhy.runtime.trails import Trail
+from gradwhy.runtime.writes import WriteLog
 
 Tensor = torch.Tensor
 Parameter = torch.nn.Parameter
 # How long a chain of untracked operations is remembered, how many dead entries may wait to be dropped, and how many
-# lines of graph nodes and numbers that left torch are kept at most: a run of days must not fill the memory.
+# cuts are kept whatever becomes of their results: a run of days must not fill the memory.
 _DEEPEST = 2_000
 _PRUNE_AT = 20_000
-_LINES_KEPT = 50_000
-_NUMBERS_KEPT = 20_000
-_VALUES_KEPT = 1_024
-"""Of one departure: an array larger than this is known by its memory alone."""
-
+_CUTS_KEPT = 1_024
 
 _QUIET = frozenset({type(None), bool, int, str, torch.Size, torch.dtype, torch.device, torch.layout})
 _SEQUENCES = (list, tuple)
@@ -48,9 +48,11 @@ class Recorder(TorchFunctionMode):  # type: ignore[misc]
         self.faults: list[BaseException] = []
         self.operations = 0
         self.records: dict[int, tuple[weakref.ref[Any], Record]] = {}
-        self.lines: dict[int, tuple[Any, CodeType, int]] = {}
-        self.departures: deque[Record] = deque(maxlen=4_096)
-        self.numbers: dict[float, Record] = {}
+        self.nodes = NodeLines()
+        self.cuts: deque[Record] = deque(maxlen=_CUTS_KEPT)
+        self.departures = Departures()
+        self.writes = WriteLog()
+        self.trails: list[Trail] = []
         self._prune_at = _PRUNE_AT
         self._walked: dict[tuple[int, int, Slot], tuple[int, tuple[int, ...]]] = {}
         base = Tensor
@@ -63,6 +65,7 @@ class Recorder(TorchFunctionMode):  # type: ignore[misc]
             base.grad.__get__: self._grad_read,
             Tensor.backward: self._backward,
             torch.autograd.backward: self._backward,
+            torch.autograd.grad: self._graded,
             base.item: self._departed,
             base.tolist: self._departed,
             base.numpy: self._departed,
@@ -87,12 +90,16 @@ class Recorder(TorchFunctionMode):  # type: ignore[misc]
             return result
         kind = type(result)
         try:
+            for trail in self.trails:
+                trail.add(func, args, kwargs, result, sys._getframe(1))
+            if (args and result is args[0]) or (kwargs and "out" in kwargs):
+                self._perhaps_written(func, args, kwargs, result)
             if kind is Tensor:
                 self.operations += 1
                 if result.requires_grad:
                     node = node_of(result)
                     if node is not None:
-                        self._tracked(func, node, sys._getframe(1))
+                        self.nodes.add(func, node, sys._getframe(1))
                     elif func in self._special:
                         self._special[func](func, args, kwargs or {}, result)
                     elif func in self._builders:
@@ -118,11 +125,27 @@ class Recorder(TorchFunctionMode):  # type: ignore[misc]
             self.note_fault(fault)
         return result
 
+    def _perhaps_written(self, func: Any, args: Any, kwargs: Any, result: Any) -> None:
+        """A result that is an argument of the call, by name or as ``out=``: what an in-place operation gives back."""
+        for tensor in (result,) if isinstance(result, Tensor) else result if type(result) in _SEQUENCES else ():
+            if self.writes.is_write(func) or (kwargs and kwargs.get("out") is not None):
+                self.writes.add(func, tensor, sys._getframe(2))
+
+    def applied(self, function: Any, result: Any, frame: FrameType) -> None:
+        """The line of a custom function's node: the mode sees what is inside ``forward``, not ``apply`` itself."""
+        outputs = result if type(result) in _SEQUENCES else (result,)
+        for tensor in outputs if self.active else ():
+            if isinstance(tensor, Tensor) and tensor.requires_grad and (node := node_of(tensor)) is not None:
+                self.nodes.add(function, node, frame)
+                break
+
     def observe(self, func: Any, args: Any, kwargs: Any, result: Any) -> None:
         """Record a call that the mode could not see."""
         try:
-            if self.active and isinstance(result, Tensor) and not result.requires_grad:
-                self._untracked(func, args, kwargs, (result,))
+            made = result if type(result) in _SEQUENCES else (result,)
+            untracked = tuple(r for r in made if isinstance(r, Tensor) and not r.requires_grad)
+            if self.active and untracked:
+                self._untracked(func, args, kwargs, untracked)
         except Exception as fault:
             self.note_fault(fault)
 
@@ -132,22 +155,15 @@ class Recorder(TorchFunctionMode):  # type: ignore[misc]
         if len(self.faults) >= 5:
             self.active = False
 
-    def _tracked(self, func: Any, node: Any, frame: FrameType | None) -> None:
-        """The line of a graph node, by torch's own number for it (torch/autograd/graph.py, ``Node``)."""
-        frame = user_frame(frame)
-        if frame is not None:
-            self.lines[node._sequence_nr()] = (func, frame.f_code, frame.f_lasti)
-            if len(self.lines) > _LINES_KEPT:
-                drop_oldest(self.lines, _LINES_KEPT)
-
     # -- results without a gradient path
 
     def _several(self, func: Any, args: Any, kwargs: Any, results: Any) -> None:
         untracked = tuple(r for r in results if isinstance(r, Tensor) and not r.requires_grad)
         tracked = [r for r in results if isinstance(r, Tensor) and r.requires_grad]
-        if tracked and (node := node_of(tracked[0])) is not None:
-            self.operations += 1
-            self._tracked(func, node, sys._getframe(2))
+        for tensor in (tracked[0], tracked[-1]) if len(tracked) > 1 else tracked:
+            if (node := node_of(tensor)) is not None:
+                self.operations += tensor is tracked[0]
+                self.nodes.add(func, node, sys._getframe(2))
         if untracked:
             self._untracked(func, args, kwargs, untracked, results)
 
@@ -174,13 +190,16 @@ class Recorder(TorchFunctionMode):  # type: ignore[misc]
                         parents.append((slot, record))
                         if record.depth > depth:
                             depth = record.depth
-                elif type(tensor) is float and tensor in self.numbers:
-                    parents.append((slot, self.numbers[tensor]))
+                elif type(tensor) is float and tensor in self.departures.numbers:
+                    parents.append((slot, self.departures.numbers[tensor]))
                 elif type(tensor) in _SEQUENCES:
                     parents.extend((slot, record) for record in self._inside(tensor, inputs, slot))
         innermost = sys._getframe(2)
         frame = user_frame(innermost)
         record = Record(func, self.journal.next_order(), Site(frame.f_code, frame.f_lasti) if frame else None)
+        scope = self.journal.scope
+        if scope is not None and not scope.enables:
+            record.scope = scope
         if depth < _DEEPEST:
             record.parents = tuple(parents)
             record.depth = depth + 1
@@ -192,7 +211,7 @@ class Recorder(TorchFunctionMode):  # type: ignore[misc]
             if func is torch.autograd.grad:
                 record.value = bool((kwargs or {}).get("create_graph", len(args) > 4 and args[4]))
         elif self.departures and func in self._builders:
-            record.parents += tuple((0, back) for back in self._returned(args, kwargs))
+            record.parents += tuple((0, back) for back in self.departures.returned(args, kwargs))
         for result in results:
             key = id(result)
             known = records.get(key)
@@ -229,6 +248,7 @@ class Recorder(TorchFunctionMode):  # type: ignore[misc]
         results: Any,
     ) -> None:
         record.inputs = tuple(inputs)
+        self.cuts.append(record)
         record.shape, record.dtype = tuple(results[0].shape), str(results[0].dtype)
         record.chain = user_chain(user)
         library: list[Site] = []
@@ -238,10 +258,7 @@ class Recorder(TorchFunctionMode):  # type: ignore[misc]
         record.library = tuple(library)
         if not torch.is_grad_enabled():
             record.grad_off = True
-            scope = self.journal.scope
-            if scope is not None and not scope.enables:
-                record.scope = scope
-            else:
+            if record.scope is None:
                 record.stack = (*library, *whole_stack(user))
         for tracked in inputs:
             if not tracked.leaves and tracked.reference is not None:
@@ -293,39 +310,7 @@ class Recorder(TorchFunctionMode):  # type: ignore[misc]
             record.parents = ((0, parent),)
             record.depth = parent.depth + 1
             record.chain = user_chain(user)
-        if hasattr(result, "__array_interface__"):
-            record.value = memory_of(result)
-            small = result.dtype.kind == "f" and result.size <= _VALUES_KEPT
-            numbers = numbers_in(result.tolist()) if small else []
-        else:
-            numbers = numbers_in(result, _VALUES_KEPT)
-        for number in numbers:
-            # Round numbers turn up by themselves; others are as good as a name.
-            if abs(number) < 1e15 and number * 64 != int(number * 64):
-                self.numbers[number] = record
-        drop_oldest(self.numbers, _NUMBERS_KEPT)
-        self.departures.append(record)
-
-    def _returned(self, args: Any, kwargs: Any) -> list[Record]:
-        """The departures whose values a new tensor is made from: the same numbers, or the same memory."""
-        found: list[Record] = []
-        for argument in (*args, *(kwargs or {}).values()):
-            memory = memory_of(argument)
-            if memory is not None:
-                start, size = memory
-                for departure in reversed(self.departures):
-                    if (
-                        type(departure.value) is tuple
-                        and departure.value[0] <= start < departure.value[0] + departure.value[1]
-                    ):
-                        found.append(departure)
-                        break
-                else:
-                    if size <= 65_536 and argument.dtype.kind == "f":
-                        found.extend(self.numbers[n] for n in numbers_in(argument.tolist()) if n in self.numbers)
-            elif type(argument) is float or isinstance(argument, _SEQUENCES) or hasattr(argument, "__float__"):
-                found.extend(self.numbers[n] for n in numbers_in(argument) if n in self.numbers)
-        return list(dict.fromkeys(found))
+        self.departures.left(record, result)
 
     # -- the journal's entries that the mode sees
 
@@ -345,11 +330,20 @@ class Recorder(TorchFunctionMode):  # type: ignore[misc]
     def _backward(self, func: Any, args: Any, kwargs: Any, result: Any) -> None:
         frame = sys._getframe(2)
         known = self.journal.knows_backward(frame)
-        roots = args[0] if isinstance(args[0], _SEQUENCES) else args[:1]
+        given = args[0] if args else kwargs.get("tensors", ())
+        roots = given if isinstance(given, _SEQUENCES) else (given,)
         for tensor in roots if not known else ():
             if isinstance(tensor, Tensor) and tensor.requires_grad:
                 self._ends_in_a_value(tensor, frame)
-        self.journal.went_backward(frame)
+        self.journal.went_backward(frame, sequences_of(roots), keeps_graph(args, kwargs, 2))
+
+    def _graded(self, func: Any, args: Any, kwargs: Any, result: Any) -> None:
+        given = args[0] if args else kwargs.get("outputs", ())
+        roots = given if isinstance(given, _SEQUENCES) else (given,)
+        self.journal.differentiated(sys._getframe(2), sequences_of(roots), keeps_graph(args, kwargs, 3))
+        untracked = tuple(r for r in result if isinstance(r, Tensor) and not r.requires_grad)
+        if untracked:
+            self._untracked(func, args, kwargs, untracked, result)
 
     def _ends_in_a_value(self, tensor: Any, frame: FrameType) -> None:
         """A gradient that reached nothing of the optimizer that was cleared for it, but a tensor that was made of values."""
@@ -369,8 +363,12 @@ class Recorder(TorchFunctionMode):  # type: ignore[misc]
 
     def _item_set(self, func: Any, args: Any, kwargs: Any, result: Any) -> None:
         target = args[0]
+        frame = sys._getframe(2)
+        self.writes.add(func, target, frame)
         if not target.requires_grad:
             self._untracked(func, args, None, (target,))
+        elif (node := node_of(target)) is not None:
+            self.nodes.add(func, node, frame)
 
     def _data_set(self, func: Any, args: Any, kwargs: Any, result: Any) -> None:
         target = args[0]

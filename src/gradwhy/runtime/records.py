@@ -128,3 +128,15 @@ def drop_oldest(kept: dict[Any, Any], limit: int) -> None:
     if len(kept) > limit:
         for key in list(kept)[: len(kept) - limit // 2]:
             del kept[key]
+
+
+def sequences_of(roots: Any) -> tuple[int, ...]:
+    """torch's numbers of the nodes that tensors came from."""
+    nodes = [node_of(root) for root in roots if isinstance(root, torch.Tensor)]
+    return tuple(node._sequence_nr() for node in nodes if node is not None)
+
+
+def keeps_graph(args: Any, kwargs: Any, place: int) -> bool:
+    """``retain_graph`` or ``create_graph``: ``place`` is the position of the first (torch/autograd/__init__.py)."""
+    given = dict(zip(("retain_graph", "create_graph"), args[place : place + 2])) | kwargs
+    return bool(given.get("create_graph") if given.get("retain_graph") is None else given["retain_graph"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from types import FrameType
 from typing import TYPE_CHECKING
 
 from gradwhy.findings import Message, Report
@@ -26,9 +27,10 @@ class Outcome:
     """Optimizer steps that were completed."""
 
 
-def run(program: launch.Program, trace: TraceMode = "auto") -> Outcome:
+def run(program: launch.Program, trace: TraceMode = "auto", nan: bool = False) -> Outcome:
     """Run a program to its end under watch. Its own exceptions are caught, shown as Python shows them, and returned.
 
+    ``nan`` looks at each gradient until the first that is not finite, and records each step for it.
     Raises ``launch.CannotRun`` and ``TorchMissing`` before anything of the program has run.
     """
     launch.check(program)
@@ -42,14 +44,20 @@ def run(program: launch.Program, trace: TraceMode = "auto") -> Outcome:
         try:
             from gradwhy.runtime.watch import Watch
 
-            watch = Watch(trace)
+            watch = Watch("always" if nan else trace, nan=nan)
             watches.append(watch)
             watch.start()
         except Exception as fault:
             trouble.append(fault.with_traceback(None))
 
+    def heard(text: str, frame: FrameType) -> None:
+        if watches:
+            from gradwhy.runtime.probes import warned as listening
+
+            watches[0]._quietly(listening.hear, text, frame, watches[0])
+
     arrival.when_imported("torch", arrived)
-    undo = [unwind.clean_what_is_printed(), warned.place_truly()]
+    undo = [unwind.clean_what_is_printed(), warned.place_truly(heard)]
     error: BaseException | None = None
     try:
         launch.run(program)

@@ -21,6 +21,7 @@ from gradwhy.findings import (
     fingerprint,
 )
 from gradwhy.runtime import graph
+from gradwhy.runtime.account import beginning
 from gradwhy.runtime.ancestry import torch_name
 from gradwhy.runtime.explanation import Explanation, Loss
 from gradwhy.runtime.probes import Situation
@@ -89,12 +90,6 @@ def finding_of(
     )
 
 
-def _beginning(text: str, words: int = 4) -> str:
-    """The first words of a message: enough to know it by."""
-    parts = render.one_line(text, 400).split(" ")
-    return " ".join(parts[:words]) + (" …" if len(parts) > words else "")
-
-
 def _path(explanation: Explanation, loss: Loss, situation: Situation, symptom: str) -> tuple[Step, ...]:
     steps: list[Step] = []
     if explanation.opened is not None:
@@ -114,7 +109,7 @@ def _path(explanation: Explanation, loss: Loss, situation: Situation, symptom: s
         if len({(step.at.file, step.at.function) for step in steps}) == 1:
             steps.sort(key=lambda step: step.at.line)
     error = type(situation.failure.error).__name__
-    facts: dict[str, Argument] = {"error": error, "text": _beginning(situation.failure.text), "loss": Code(loss.name)}
+    facts: dict[str, Argument] = {"error": error, "text": beginning(situation.failure.text), "loss": Code(loss.name)}
     failed = Message(f"{symptom}.surfaces", facts)
     steps.append(Step(at=loss.surface.site.location(), op="torch.autograd.backward", note=failed))
     places = {(step.at.file, step.at.line) for step in steps}
@@ -128,7 +123,7 @@ def _around_cut(explanation: Explanation, record: Record, loss: Loss, situation:
     steps: list[Step] = []
     site = record.site
     before = next((i for i in record.inputs if i.sequence >= 0), None)
-    if before is not None and (known := situation.watch.recorder.lines.get(before.sequence)) is not None:
+    if before is not None and (known := situation.watch.recorder.nodes.lines.get(before.sequence)) is not None:
         func, code, lasti = known
         made = Site(code, lasti)
         if site is None or (made.file, made.line) != (site.file, site.line):

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from gradwhy.findings import Location
 from gradwhy.runtime.ancestry import torch_name
 from gradwhy.runtime.journal import GradScope, Journal
+from gradwhy.runtime.patches.collectives import is_collective
 from gradwhy.runtime.records import Record
 from gradwhy.runtime.sites import Site, display_path, is_user_file, located
 from gradwhy.source.slicing import bound_names, dotted_name, names_read
@@ -54,6 +55,8 @@ def _of_cut(record: Record, journal: Journal) -> Verdict | None:
     inside = next((found for frame in record.library if (found := _library(frame)) is not None), None)
     if inside is not None and inside.cause != "no_grad-context":
         return Verdict(inside.cause, site.location(), site.expression(), site, "draws", library=_library_place(record))
+    if is_collective(record.func):
+        return Verdict("collective-not-recorded", site.location(), site.expression(), site)
     if name == "torch.Tensor.grad.__get__" or (name == "torch.autograd.grad" and not record.value):
         return _without_create_graph(record, site, name, journal)
     if row is not None and row.effect == "leaves":
@@ -179,12 +182,21 @@ def _entered_by_hand(opener: Site) -> bool:
 
 
 def _without_create_graph(record: Record, site: Site, name: str, journal: Journal) -> Verdict:
+    if name == "torch.autograd.grad" and _passes_on(site) and len(record.chain) > 1:
+        # The caller says how: ``def slope(y, x, **options): return torch.autograd.grad(y, x, **options)``.
+        caller = record.chain[1]
+        return Verdict("create_graph-missing", caller.location(), caller.expression(), site)
     if name == "torch.autograd.grad" or not journal.backward or not journal.backward[-1]:
         return Verdict("create_graph-missing", site.location(), site.expression(), site)
     went = journal.backward[-1][0]
     # Of several lines that go backward, the last is only the most likely one to have left this gradient.
     one = len({chain[0] for chain in journal.backward if chain}) == 1
     return Verdict("create_graph-missing", went.location(), went.expression(), site, certain=one)
+
+
+def _passes_on(site: Site) -> bool:
+    node = site.node()
+    return isinstance(node, ast.Call) and any(keyword.arg is None for keyword in node.keywords)
 
 
 def _off_below_python(record: Record, site: Site) -> Verdict | None:

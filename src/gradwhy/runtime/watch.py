@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import sys
 import threading
@@ -18,6 +19,17 @@ from torch.utils._device import DeviceContext
 
 from gradwhy.findings import Finding
 from gradwhy.runtime.journal import Journal, ScopeKind
+from gradwhy.runtime.patches import (
+    checkpointing,
+    collectives,
+    compiling,
+    following,
+    nonfinite,
+    parallel,
+    scaling,
+    switching,
+    unwatched,
+)
 from gradwhy.runtime.recorder import Recorder
 from gradwhy.runtime.records import Record
 from gradwhy.runtime.sites import user_frame
@@ -37,17 +49,27 @@ _OPTIMIZER_FILE = optimizers.__file__
 class Watch:
     """Everything that listens to one program. ``start`` and ``stop`` are each safe to call once."""
 
-    def __init__(self, trace: TraceMode = "auto", seconds_in_full: float = SECONDS_IN_FULL) -> None:
+    def __init__(self, trace: TraceMode = "auto", seconds_in_full: float = SECONDS_IN_FULL, nan: bool = False) -> None:
         self.seconds_in_full = seconds_in_full
         self.trace: TraceMode = trace
         self.journal = Journal()
         self.recorder = Recorder(self.journal)
         self.recorder.on_leaf_loss = self._leaf_loss
         self.recording = False
-        self.compiled = False
-        self._made_eager = False
+        self.was_recording = False
+        """Whether steps were recorded when the program ended."""
+        self.compiling = compiling.Compiling(self)
+        self.scaling = scaling.Scaling(self)
+        self.switching = switching.Switching(self)
+        self.checkpointing = checkpointing.Checkpointing(self)
+        self.parallel = parallel.Parallel(self)
+        self.following = following.Following(self)
+        self.unwatched = unwatched.Unwatched()
         self.silent: list[Finding] = []
-        self._thread = threading.get_ident()
+        self.nan = nan
+        self.trouble: nonfinite.Trouble | None = None
+        self.warned: dict[tuple[str, int, int], list[Finding]] = {}
+        self.thread = threading.get_ident()
         self._suspended_at: int | None = None
         self._patches: list[Callable[[], None]] = []
         self._module_patches: list[Callable[[], None]] = []
@@ -61,7 +83,10 @@ class Watch:
         self._patch_optimizers()
         self._patch_modules()
         self._patch_unseen()
-        self._patch_compile()
+        for patch in (compiling, *([nonfinite] if self.nan else []), scaling, switching, following, unwatched):
+            self._quietly(lambda patch=patch: self._patches.append(patch.install(self)))
+        for patch in (checkpointing, collectives, parallel):
+            self._quietly(lambda patch=patch: self._module_patches.append(patch.install(self)))
         os.register_at_fork(after_in_child=self._forked)
         if self.trace != "never":
             self._record(True)
@@ -74,6 +99,7 @@ class Watch:
             self.silent = silent_leaf_loss.look(tensor, record, frame, self)
 
     def stop(self) -> None:
+        self.was_recording = self.was_recording or self.recording
         self._record(False)
         for patches in (self._path_patches, self._module_patches, self._patches):
             self._unpatch(patches)
@@ -87,7 +113,7 @@ class Watch:
 
     def _record(self, on: bool) -> None:
         """Put the recorder under the user's own modes or take it out, so that theirs nest as they were written."""
-        if on == self.recording or threading.get_ident() != self._thread:
+        if on == self.recording or threading.get_ident() != self.thread:
             return
         stack = torch.overrides._get_current_function_mode_stack()
         if on or self.recorder in stack:
@@ -100,10 +126,10 @@ class Watch:
         self.recording = on
         self._suspended_at = None
         self._keep_fast_paths(on)
-        self._stance(on)
+        self.compiling.stance(on)
         if on:
             self._begin_count()
-        elif self.compiled:
+        elif self.compiling.used:
             # The compiler would trace into these.
             self._unpatch(self._module_patches)
 
@@ -119,8 +145,8 @@ class Watch:
             if self.trace == "auto" and not self.recording:
                 self._record(True)
 
-    def _stepped(self, optimizer: Optimizer) -> None:
-        self.journal.steps += 1
+    def _stepped(self, optimizer: Optimizer, frame: FrameType) -> None:
+        self.journal.optimizer_stepped(optimizer, frame)
         if self.trace != "auto" or not self.recording:
             return
         steps = self._steps
@@ -140,11 +166,7 @@ class Watch:
     def _replace(self, owner: Any, name: str, make: Callable[[Any], Any], undo: list[Callable[[], None]]) -> None:
         original = vars(owner)[name] if isinstance(owner, type) else getattr(owner, name)
         patched = make(original)
-        patched.__name__ = getattr(original, "__name__", name)
-        patched.__qualname__ = getattr(original, "__qualname__", name)
-        patched.__doc__ = original.__doc__
-        patched.__module__ = getattr(original, "__module__", None)
-        patched.__wrapped__ = original
+        functools.update_wrapper(getattr(patched, "__func__", patched), getattr(original, "__func__", original))
         setattr(owner, name, patched)
         undo.append(lambda: setattr(owner, name, original))
 
@@ -275,11 +297,11 @@ class Watch:
 
     def _after_step(self, optimizer: Optimizer, args: Any, kwargs: Any) -> None:
         self._quietly(self._suspend, False)
-        self._quietly(self._stepped, optimizer)
+        self._quietly(self._stepped, optimizer, sys._getframe(1))
 
     def _suspend(self, on: bool) -> None:
         """Take the recorder off the stack while torch's own optimizer code runs: nothing in there concerns a graph."""
-        if not self.recording or on == (self._suspended_at is not None) or threading.get_ident() != self._thread:
+        if not self.recording or on == (self._suspended_at is not None) or threading.get_ident() != self.thread:
             return
         if on:
             if torch.overrides._get_current_function_mode() is self.recorder:
@@ -302,6 +324,18 @@ class Watch:
 
             return method
 
+        def applied(original: Any) -> Any:
+            inner = original.__func__
+
+            def apply(cls: Any, *args: Any, **kwargs: Any) -> Any:
+                result = inner(cls, *args, **kwargs)
+                if self.recording:
+                    self._quietly(self.recorder.applied, cls, result, sys._getframe(1))
+                return result
+
+            return classmethod(apply)
+
+        self._replace(torch.autograd.Function, "apply", applied, self._module_patches)
         for name in (
             "train",
             "eval",
@@ -363,23 +397,3 @@ class Watch:
         self._unpatch(self._path_patches)
         if on:
             self._replace(torch.overrides, "has_torch_function", honest, self._path_patches)
-
-    # -- torch.compile: recorded steps run eager
-
-    def _patch_compile(self) -> None:
-        def compiling(original: Any) -> Any:
-            def compile(*args: Any, **kwargs: Any) -> Any:
-                result = original(*args, **kwargs)
-                self.compiled = True
-                self._quietly(self._stance, self.recording)
-                return result
-
-            return compile
-
-        self._replace(torch, "compile", compiling, self._patches)
-
-    def _stance(self, eager: bool) -> None:
-        """Switch compiled code to eager, or back if it was us who switched it: the program may have its own stance."""
-        if self.compiled and eager != self._made_eager and hasattr(torch.compiler, "set_stance"):
-            torch.compiler.set_stance("force_eager" if eager else "default")
-            self._made_eager = eager

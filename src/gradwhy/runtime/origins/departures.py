@@ -20,7 +20,7 @@ def explain(loss: Loss, situation: Situation) -> Iterable[Explanation]:
     if any(reached.record.is_cut for reached in loss.reached):
         return
     recorder = situation.watch.recorder
-    departures = [record for record in recorder.departures if _had_a_path(record)]
+    departures = [record for record in recorder.departures.kept if _had_a_path(record)]
     if not departures:
         return
     for depth, (site, node) in enumerate(_starts(loss)):

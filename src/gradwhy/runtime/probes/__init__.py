@@ -6,6 +6,7 @@ import importlib
 import pkgutil
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Protocol, TypeVar, cast
 
 from gradwhy.findings import Finding
@@ -45,7 +46,11 @@ class Probe(Protocol):
         """The findings, the best first; empty where the facts don't reach."""
 
 
-def all_probes() -> Iterator[Probe]:
-    """The probes, in the order of their names."""
+def all_probes() -> Iterator[Callable[[], Probe]]:
+    """What loads each probe, in the order of their names."""
     for module in pkgutil.iter_modules(__path__):
-        yield cast(Probe, importlib.import_module(f"{__name__}.{module.name}"))
+        yield partial(_load, f"{__name__}.{module.name}")
+
+
+def _load(name: str) -> Probe:
+    return cast(Probe, importlib.import_module(name))

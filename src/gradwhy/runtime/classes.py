@@ -1,0 +1,48 @@
+"""The source of a live object's class, found through the code of its methods: nothing of the class is run."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from types import CodeType
+from typing import Any
+
+from gradwhy.runtime.sites import is_user_file
+from gradwhy.source import text
+from gradwhy.source.text import SourceText
+
+
+def class_of(held: Any) -> tuple[SourceText, ast.ClassDef] | None:
+    """(file, class) of an object, where the user wrote its class in a file that can be read."""
+    for method in vars(type(held)).values():
+        code = code_of(method)
+        if code is None or not is_user_file(code.co_filename):
+            continue
+        source = text.read(code.co_filename)
+        function = source.function_at(code.co_firstlineno, code.co_name) if source is not None else None
+        kind = source.parents.get(function) if source is not None and function is not None else None
+        if source is not None and isinstance(kind, ast.ClassDef):
+            return source, kind
+    return None
+
+
+def code_of(method: Any) -> CodeType | None:
+    """The code of a function, or of the one behind a static method, a class method or a decorator."""
+    function = getattr(method, "__func__", method)
+    for _ in range(8):
+        function = getattr(function, "__wrapped__", function)
+    code = getattr(function, "__code__", None)
+    return code if isinstance(code, CodeType) else None
+
+
+def assignments(kind: ast.ClassDef, name: str) -> Iterator[ast.expr]:
+    """What a class assigns to ``self.<name>``."""
+    for node in ast.walk(kind):
+        if isinstance(node, (ast.Assign, ast.AnnAssign)) and node.value is not None:
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            for target in targets:
+                parts = target.elts if isinstance(target, ast.Tuple) else [target]
+                for place, part in enumerate(parts):
+                    if isinstance(part, ast.Attribute) and part.attr == name and isinstance(part.value, ast.Name):
+                        split = isinstance(target, ast.Tuple) and isinstance(node.value, ast.Tuple)
+                        yield node.value.elts[place] if split and place < len(node.value.elts) else node.value  # type: ignore[attr-defined]

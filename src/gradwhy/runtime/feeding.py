@@ -1,0 +1,75 @@
+"""Whether what came of a cut went into a value: told from the lines that computed the value and the names that they read."""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+from gradwhy.findings import Argument, Code
+from gradwhy.runtime import account, graph
+from gradwhy.runtime.ancestry import torch_name
+from gradwhy.runtime.lifetime import made
+from gradwhy.runtime.patches import collectives
+from gradwhy.runtime.recorder import Recorder
+from gradwhy.runtime.records import Record
+from gradwhy.runtime.sites import Site
+from gradwhy.source.slicing import dotted_name, names_read
+
+
+def lines_of(tensor: Any, recorder: Recorder) -> list[Site]:
+    """The lines that made the graph behind a tensor."""
+    return [found.site for node in graph.nodes([tensor]) if (found := made(node, recorder)) is not None]
+
+
+def lines_between(first: int, last: int, recorder: Recorder) -> list[Site]:
+    """The lines that made the graph nodes with the numbers from one to another: what was computed in that time, where the
+    value itself is gone."""
+    known = list(recorder.nodes.lines.items())
+    return list(dict.fromkeys(Site(code, lasti) for number, (_, code, lasti) in known if first <= number <= last))
+
+
+def facts_of(record: Record) -> dict[str, Argument]:
+    """What the catalogue's advice on a cut names: its operation, and what it was applied to."""
+    site = record.site
+    given = account.receiver(site) if site is not None else ""
+    return {"op": torch_name(record.func).rpartition(".")[2], "input": Code(given or "its input")}
+
+
+def leaves_of(record: Record) -> set[int]:
+    """ids of the leaves behind what a cut took."""
+    return {leaf for given in record.inputs for leaf in given.leaves}
+
+
+def feeds(record: Record, lines: list[Site]) -> bool:
+    """Whether an expression on one of the lines reads what came of the cut, there or in a caller."""
+    chain = record.chain or ((record.site,) if record.site is not None else ())
+    bound: set[str] | None = None
+    for site, caller in zip(chain, (*chain[1:], None)):
+        bound = account.derived_names(site, _results(site, record) if bound is None else bound)
+        for line in lines:
+            node = line.node()
+            if line.code is site.code and (line == site or (node is not None and bound & names_read(node))):
+                return True
+        bound = account.received(site, bound, caller) if caller is not None else set()
+        if not bound:
+            return False
+    return False
+
+
+def _results(site: Site, record: Record) -> set[str]:
+    """What the cut's line binds; a collective fills what it is given."""
+    call = account.call_at(site)
+    if not collectives.is_collective(record.func) or call is None:
+        return set(account.names_bound(site))
+    given = [*call.args, *(keyword.value for keyword in call.keywords)]
+    parts = [part for argument in given for part in ast.walk(argument)]
+    names = {dotted_name(part) for part in parts if isinstance(part, (ast.Name, ast.Attribute))}
+    return {name for name in names if name} - names_of_input(call)
+
+
+def names_of_input(call: ast.Call) -> set[str]:
+    """What a collective sends rather than fills: the second argument, or the first of ``gather``."""
+    place = 0 if account.called(call) == "gather" else 1
+    sent = call.args[place] if len(call.args) > place else None
+    sent = sent or next((k.value for k in call.keywords if k.arg in ("tensor", "input_tensor", "input")), None)
+    return names_read(sent) if sent is not None else set()
