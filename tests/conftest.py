@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
 import textwrap
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -53,3 +55,24 @@ def python(tmp_path: Path) -> Run:
 def gradwhy(tmp_path: Path) -> Run:
     """Runs ``python -m gradwhy ...`` in the test's own folder."""
     return lambda *arguments, **options: launch(["-m", "gradwhy", *map(str, arguments)], tmp_path, **options)
+
+
+@pytest.fixture(scope="session")
+def report_of() -> Iterator[Callable[[Path], dict[str, Any]]]:
+    """The report of a program by its path, from one process that has torch and forks for each: quicker than a start for each."""
+    command = [sys.executable, "-W", "ignore", Path(__file__).parent / "run_programs.py", "--serve"]
+    environment = os.environ | {"OMP_NUM_THREADS": "1"}
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment
+    ) as process:
+        assert process.stdin is not None and process.stdout is not None
+
+        def ask(path: Path) -> dict[str, Any]:
+            assert process.stdin is not None and process.stdout is not None
+            print(path, file=process.stdin, flush=True)
+            answer = json.loads(process.stdout.readline())
+            assert isinstance(answer, dict), "the program's process gave no answer"
+            return answer
+
+        yield ask
+        process.stdin.close()

@@ -1,6 +1,7 @@
 """Runs many programs under gradwhy in one process that has imported torch: a fork for each, one JSON line for each.
 
 usage: python run_programs.py FOLDER PROGRAM...
+       python run_programs.py --serve      one program's path a line on standard input, one report a line on standard output
 """
 
 from __future__ import annotations
@@ -38,17 +39,35 @@ def run(program: Path, answer: Path) -> None:
     shutil.rmtree(folder, ignore_errors=True)
 
 
+def report(program: Path, answer: Path) -> None:
+    """Run a program in a fork and wait for its answer."""
+    child = os.fork()
+    if child == 0:
+        try:
+            run(program, answer)
+        finally:
+            os._exit(0)
+    os.waitpid(child, 0)
+
+
+def serve() -> None:
+    """Answer until standard input ends."""
+    with tempfile.TemporaryDirectory() as folder:
+        for line in sys.stdin:
+            answer = Path(folder, "answer.json")
+            answer.unlink(missing_ok=True)
+            report(Path(line.strip()), answer)
+            print(answer.read_text() if answer.exists() else "null", flush=True)
+
+
 def main() -> None:
+    if sys.argv[1] == "--serve":
+        serve()
+        return
     out = Path(sys.argv[1])
     for name in sys.argv[2:]:
         program = Path(name)
-        child = os.fork()
-        if child == 0:
-            try:
-                run(program, out / f"{program.stem}.json")
-            finally:
-                os._exit(0)
-        os.waitpid(child, 0)
+        report(program, out / f"{program.stem}.json")
 
 
 if __name__ == "__main__":

@@ -128,16 +128,17 @@ def test_a_long_chain_of_untracked_values_stays_bounded(watch: Watch) -> None:
 
 
 def test_a_long_run_stays_bounded(watch: Watch, monkeypatch: pytest.MonkeyPatch) -> None:
-    from gradwhy.runtime import recorder
+    from gradwhy.runtime import departed, node_lines, recorder
 
-    for name in ("_LINES_KEPT", "_NUMBERS_KEPT", "_PRUNE_AT"):
-        monkeypatch.setattr(recorder, name, 100)
+    monkeypatch.setattr(departed, "_NUMBERS_KEPT", 100)
+    monkeypatch.setattr(node_lines, "_LINES_KEPT", 100)
+    monkeypatch.setattr(recorder, "_PRUNE_AT", 100)
     watch.recorder._prune_at = 100
     for step in range(1_000):
         (leaf() * (step + 0.1)).sum().item()
         (leaf().detach() + step).sum()
-    assert len(watch.recorder.lines) <= 100
-    assert len(watch.recorder.numbers) <= 110
+    assert len(watch.recorder.nodes.lines) <= 100
+    assert len(watch.recorder.departures.numbers) <= 110
     assert len(watch.recorder.records) <= 210
 
 
