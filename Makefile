@@ -31,6 +31,9 @@ lint: $(STAMPS)/lint $(STAMPS)/test
 
 bench: $(STAMPS)/example
 	$(BIN)/python benchmarks/overhead.py
+	$(BIN)/python benchmarks/memory.py
+	$(BIN)/python benchmarks/findings.py --trace auto
+	$(BIN)/python benchmarks/findings.py --trace never
 
 clean:
 	rm -rf $(VENV) dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
