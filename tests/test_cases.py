@@ -24,8 +24,11 @@ MISSED = {
     "no-graph-315-depth-normals": "a detached copy that is kept for the log is summed instead of the loss",
     "no-graph-419-kiln-masks": "targets overwrite outputs of the same name; the loss's own line is named",
     "no-graph-327-pendulum-actor": "actions from the replay memory are rated in place of the actor's own",
+    "custom-function-02-splat-image": "the input has the wrong shape, not the gradient that the backward gives for it",
 }
 OTHER_CAUSE = {
+    "input-unused-501-cooling-rod": "the tensor asked for was built again after the outputs: another than the one that was used",
+    "numpy-requires-grad-501-epoch-log": "the meter that was given the loss itself fails where NumPy averages it",
     "no-graph-204-ordinal-gap": "torch.max(x, 1)[1] is an index output and an argmax",
     "no-graph-212-quiz-answers": "argmax and then a comparison: either cuts",
     "no-graph-228-retina-contrast": "tolist, then NumPy, then a tensor: the first to leave is named",

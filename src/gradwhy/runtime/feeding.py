@@ -46,14 +46,31 @@ def feeds(record: Record, lines: list[Site]) -> bool:
     bound: set[str] | None = None
     for site, caller in zip(chain, (*chain[1:], None)):
         bound = account.derived_names(site, _results(site, record) if bound is None else bound)
-        for line in lines:
+        own = site.node()
+        for line in (each for each in lines if each.code is site.code):
             node = line.node()
-            if line.code is site.code and (line == site or (node is not None and bound & names_read(node))):
+            if line == site or (node is not None and (bound & names_read(node) or _has(node, own))):
                 return True
-        bound = account.received(site, bound, caller) if caller is not None else set()
-        if not bound:
+        if caller is None or not _returns(site, bound):
             return False
+        bound = account.received(site, bound, caller)
     return False
+
+
+def _has(node: ast.AST, inner: ast.AST | None) -> bool:
+    """Whether an expression has another inside: what the inner one gives goes into it."""
+    return inner is not None and any(each is inner for each in ast.walk(node))
+
+
+def _returns(site: Site, names: set[str]) -> bool:
+    """Whether the function at a site gives back what came of the names, or of the site's own statement."""
+    source, node = site.source, site.node()
+    function = source.function(node) if source is not None and node is not None else None
+    if isinstance(function, ast.Lambda):
+        return True
+    statement = account.statement_of(site)
+    returns = [n for n in ast.walk(function) if isinstance(n, ast.Return) and n.value is not None] if function else []
+    return any(each is statement or (each.value is not None and names_read(each.value) & names) for each in returns)
 
 
 def _results(site: Site, record: Record) -> set[str]:

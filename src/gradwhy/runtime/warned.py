@@ -65,7 +65,8 @@ def _patch_showing(placing: _Placing) -> Callable[[], None]:
         filename, line = (true.f_code.co_filename, true.f_lineno) if true is not None else ("sys", 1)
         names: dict[str, Any] = true.f_globals if true is not None else vars(sys)
         registry = raw.f_globals.get("__warningregistry__", {})
-        for key in ((text, category, msg.lineno), (text, category, 0)):
+        # What the filters "default", "once" and "module" leave there (Python/_warnings.c, ``update_registry``).
+        for key in ((text, category, msg.lineno), (text, category, 0), (text, category)):
             registry.pop(key, None)
         if (text, category) in getattr(warnings, "onceregistry", {}):
             msg.filename, msg.lineno, msg.line = filename, line, None

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 from marking import check, reports_of
+
+Run = Callable[..., "subprocess.CompletedProcess[str]"]
 
 PROGRAMS = {
     "sqrt in a distance": """
@@ -204,3 +209,58 @@ def reports(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_the_first_is_named(name: str, reports: dict[str, dict[str, Any]]) -> None:
     check(PROGRAMS[name], reports[name])
+
+
+TRAINING = """
+    import gc
+    import torch
+    from torch import nn
+    torch.manual_seed(0)
+    net = nn.Sequential(nn.Linear(4, 8), nn.Tanh(), nn.LayerNorm(8), nn.Linear(8, 2))
+    optimizer = torch.optim.Adam(net.parameters(), lr=1e-2)
+    for step in range(5):
+        x = torch.randn(6, 4, requires_grad=True)
+        y = net(x)
+        (slope,) = torch.autograd.grad(y.square().sum(), x, create_graph=True)
+        loss = (y.exp().sum(1) / (1 + y.abs().sum(1))).log().mean() + (slope.square().sum(1) + 1e-6).sqrt().mean()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        del x, y, slope
+    print(loss.item(), [p.double().sum().item() for p in net.parameters()])
+    del loss
+    gc.collect()
+    print(sum(isinstance(o, torch.Tensor) for o in gc.get_objects()))
+"""
+
+
+def test_looking_changes_nothing(program: Callable[..., Path], python: Run, gradwhy: Run) -> None:
+    """The same bits, the same tensors alive, the same output."""
+    program(TRAINING)
+    plain, watched = python("train.py"), gradwhy("run", "--nan", "train.py")
+    assert plain.returncode == 0
+    assert (watched.returncode, watched.stdout, watched.stderr) == (plain.returncode, plain.stdout, plain.stderr)
+
+
+def test_without_a_record_there_is_no_line(program: Callable[..., Path], gradwhy: Run) -> None:
+    program("print(1)")
+    refused = gradwhy("run", "--nan", "--trace", "never", "train.py")
+    assert refused.returncode == 2
+    assert "--nan" in refused.stderr and not refused.stdout
+
+
+SAID = {
+    "anomaly mode": PROGRAMS["anomaly"],
+    "a distribution": PROGRAMS["categorical"],
+}
+
+
+@pytest.mark.parametrize("name", SAID)
+def test_an_error_is_answered_without_the_option_too(name: str, said: dict[str, dict[str, Any]]) -> None:
+    check(SAID[name], said[name])
+    assert said[name]["findings"][0]["certainty"] == "likely"
+
+
+@pytest.fixture(scope="module")
+def said(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]:
+    return reports_of(SAID, tmp_path_factory.mktemp("said"))

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 from marking import check, reports_of
+
+Run = Callable[..., "subprocess.CompletedProcess[str]"]
 
 PROGRAMS = {
     "non leaf view": """
@@ -134,3 +139,74 @@ def reports(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_a_warning_names_its_line(name: str, reports: dict[str, dict[str, Any]]) -> None:
     check(PROGRAMS[name], reports[name])
+
+
+def test_a_warning_is_never_an_error(reports: dict[str, dict[str, Any]]) -> None:
+    for report in reports.values():
+        for finding in report["findings"]:
+            assert (finding["severity"] == "warning") == (finding["symptom"] == "warned")
+
+
+def test_each_line_is_told_although_python_shows_the_warning_once(reports: dict[str, dict[str, Any]]) -> None:
+    assert [finding["at"]["line"] for finding in reports["mse module twice"]["findings"]] == [5, 6]
+
+
+FAITHFUL = """
+    import logging
+    import sys
+    import warnings
+    import torch
+    import torch.nn.functional as F
+
+    def helper(level):
+        warnings.warn("from helper %d" % level, stacklevel=level)
+
+    def outer():
+        helper(2)
+
+    for level in (0, 1, 2, 3, 9):
+        for _ in range(2):
+            helper(level)
+    outer()
+    outer()
+    warnings.warn("future", FutureWarning)
+    warnings.warn(UserWarning("an instance"))
+    with warnings.catch_warnings(record=True) as got:
+        warnings.simplefilter("always")
+        helper(2)
+        F.mse_loss(torch.zeros(3, 1), torch.zeros(3))
+    print([(str(w.message), w.lineno) for w in got])
+    mean = torch.nn.L1Loss()
+    for _ in range(2):
+        F.mse_loss(torch.zeros(3, 1), torch.zeros(3))
+        mean(torch.zeros(3, 1), torch.zeros(3))
+    x = torch.ones(2, requires_grad=True) * 2
+    for _ in range(2):
+        x.grad
+    x.grad
+    if sys.version_info >= (3, 12):
+        warnings.warn("skip", skip_file_prefixes=(__file__,))
+    logging.basicConfig()
+    logging.captureWarnings(True)
+    warnings.warn("logged")
+    logging.captureWarnings(False)
+    shown = warnings.showwarning
+    warnings.showwarning = lambda message, category, filename, line, file=None, text=None: print(message, line)
+    warnings.warn("custom")
+    F.mse_loss(torch.zeros(5, 1), torch.zeros(5))
+    warnings.showwarning = shown
+    warnings.filterwarnings("error", message="Using a target")
+    F.mse_loss(torch.zeros(6, 1), torch.zeros(6))
+"""
+
+
+@pytest.mark.parametrize("filters", ["", "ignore", "always", "once", "module", "error::FutureWarning", "ignore:::__main__"])
+@pytest.mark.parametrize("trace", ["auto", "never"])
+def test_what_the_program_shows_is_the_same(
+    program: Callable[..., Path], python: Run, gradwhy: Run, filters: str, trace: str
+) -> None:
+    program(FAITHFUL)
+    around = {"env": {"PYTHONWARNINGS": filters}}
+    plain = python("train.py", **around)
+    watched = gradwhy("run", "--trace", trace, "--output", "report.txt", "train.py", **around)
+    assert (watched.returncode, watched.stdout, watched.stderr) == (plain.returncode, plain.stdout, plain.stderr)

@@ -157,12 +157,12 @@ class _Case:
 
     def _since(self) -> int:
         """The journal's count when this optimizer last stepped, or the scaler was last updated."""
-        orders = [
+        ends = [
             call.order for call in self.situation.watch.scaling.calls
-            if call.scaler == id(self.scaler) and call.method in ("step", "update")
+            if call.scaler == id(self.scaler)
+            and (call.method == "update" or (call.method == "step" and call.optimizer == id(self.optimizer)))
         ]  # fmt: skip
-        ends = [call.order for call in self.calls if call.method == "step"]
-        return max([*ends, *(order for order in orders)], default=0)
+        return max(ends, default=0)
 
     def _direct_step(self, since: int | None = None) -> OptimizerStep | None:
         """A step of an optimizer that the program itself asked for, past the scaler."""

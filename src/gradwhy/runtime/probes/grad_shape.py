@@ -11,6 +11,7 @@ from gradwhy.runtime.account import Place
 from gradwhy.runtime.explanation import Loss
 from gradwhy.runtime.failure import Failure
 from gradwhy.runtime.probes import Situation
+from gradwhy.source.slicing import dotted_name
 
 SYMPTOM = "grad-shape"
 CAUSE = "grad-argument-shape"
@@ -48,15 +49,15 @@ def diagnose(situation: Situation) -> list[Finding]:
     }
     name = text if text.isidentifier() else _name_in(node)
     place = account.binding(name, situation) if name else None
-    while place is not None and (base := _scaled(place.text)):
-        # ``minus_one = one * -1`` has the shape of ``one``.
-        further = account.binding(base, situation)
-        if further is None or further.at.line >= place.at.line:
-            break
-        place = further
     if (place is None and got.count(",") != want.count(",")) or "[]" in (got, want):
         # Of another rank wherever it is used; of another size it may only be for this batch.
         place = place or _attribute(text, situation)
+    while place is not None and (base := _scaled(place.text)):
+        # ``minus_one = one * -1`` has the shape of ``one``.
+        further = _attribute(base, situation) if "." in base else account.binding(base, situation)
+        if further is None or further.at.line >= place.at.line:
+            break
+        place = further
     if place is None and node is not None and source is not None:
         at = account.place_of(surface.site, node)
         place = Place(at, text) if at is not None else None
@@ -99,12 +100,20 @@ def _given(site: object, index: int) -> ast.AST | None:
 
 
 def _scaled(text: str) -> str:
-    """The one name in an expression of arithmetic on it, "" for anything else."""
+    """The one name, plain or dotted, in an expression of arithmetic on it; "" for anything else."""
     try:
         value = ast.parse(text.strip(), mode="eval").body
     except SyntaxError:
         return ""
-    return _name_in(value) if isinstance(value, (ast.BinOp, ast.UnaryOp)) else ""
+    operands = (
+        [value.left, value.right]
+        if isinstance(value, ast.BinOp)
+        else [value.operand]
+        if isinstance(value, ast.UnaryOp)
+        else []
+    )
+    names = [name for operand in operands if (name := dotted_name(operand))]
+    return names[0] if len(names) == 1 else ""
 
 
 def _name_in(node: ast.AST | None) -> str:
