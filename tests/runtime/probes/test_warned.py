@@ -200,7 +200,9 @@ FAITHFUL = """
 """
 
 
-@pytest.mark.parametrize("filters", ["", "ignore", "always", "once", "module", "error::FutureWarning", "ignore:::__main__"])
+@pytest.mark.parametrize(
+    "filters", ["", "ignore", "always", "once", "module", "error::FutureWarning", "ignore:::__main__"]
+)
 @pytest.mark.parametrize("trace", ["auto", "never"])
 def test_what_the_program_shows_is_the_same(
     program: Callable[..., Path], python: Run, gradwhy: Run, filters: str, trace: str
