@@ -37,11 +37,15 @@ class NodeLines:
 
     def add(self, func: Any, node: Any, frame: FrameType | None) -> None:
         """Note that ``func``, called from a frame, made a node (torch/autograd/graph.py, ``Node._sequence_nr``)."""
+        self.add_number(func, node._sequence_nr(), frame)
+
+    def add_number(self, func: Any, number: int, frame: FrameType | None) -> None:
+        """The same for a node that is known by its number."""
         frame = user_frame(frame)
         if frame is None:
             return
         code, lasti = frame.f_code, frame.f_lasti
-        self.lines[node._sequence_nr()] = (func, code, lasti)
+        self.lines[number] = (func, code, lasti)
         if len(self.lines) > _LINES_KEPT:
             drop_oldest(self.lines, _LINES_KEPT)
         # Who calls a line is looked up the first time that it makes a node, the second, the fourth, and so on.

@@ -64,7 +64,7 @@ class Transform:
         if source is None or call is None:
             return None
         for node in _origins(call, source, situation):
-            if _transform_name(node):
+            if transform_name(node):
                 return Place(located(source, node), source.segment(node))
         return None
 
@@ -212,7 +212,7 @@ def _returns(function: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[ast.e
 
 def _origins(call: ast.Call, source: SourceText, situation: Situation) -> Iterator[ast.AST]:
     """What a call may be applied to: the function expression, what it is bound to, a decorator."""
-    if _transform_name(call):
+    if transform_name(call):
         # ``vjp(f, x)`` and ``jvp(f, ...)`` apply at once.
         yield call
     function = call.func
@@ -232,19 +232,19 @@ def _origins(call: ast.Call, source: SourceText, situation: Situation) -> Iterat
         if isinstance(node, ast.keyword) and node.arg == last:
             yield node.value
     # Given to a function under another name, or kept in a container: the one transform of the file.
-    made = [node for node in ast.walk(source.tree) if isinstance(node, ast.Call) and _transform_name(node)]
+    made = [node for node in ast.walk(source.tree) if isinstance(node, ast.Call) and transform_name(node)]
     inner = {id(part) for node in made for part in ast.walk(node) if part is not node}
     outer = [node for node in made if id(node) not in inner]
     if len(outer) == 1:
         yield outer[0]
 
 
-def _transform_name(node: ast.AST) -> str:
+def transform_name(node: ast.AST) -> str:
     """ "vmap" of ``vmap(...)``, ``torch.func.vmap``, ``partial(vmap, ...)``; "" for what makes no transform."""
     if isinstance(node, ast.Call):
         name = account.called(node)
         if name == "partial" and node.args:
-            return _transform_name(node.args[0])
+            return transform_name(node.args[0])
     else:
         name = node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")
     if name not in NAMES or "autograd.grad" in dotted_name(node.func if isinstance(node, ast.Call) else node):

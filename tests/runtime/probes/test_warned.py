@@ -201,9 +201,18 @@ FAITHFUL = """
 
 
 @pytest.mark.parametrize(
-    "filters", ["", "ignore", "always", "once", "module", "error::FutureWarning", "ignore:::__main__"]
+    ("filters", "trace"),
+    [
+        ("", "auto"),
+        ("", "never"),
+        ("ignore", "auto"),
+        ("always", "auto"),
+        ("once", "auto"),
+        ("module", "auto"),
+        ("error::FutureWarning", "auto"),
+        ("ignore:::__main__", "auto"),
+    ],
 )
-@pytest.mark.parametrize("trace", ["auto", "never"])
 def test_what_the_program_shows_is_the_same(
     program: Callable[..., Path], python: Run, gradwhy: Run, filters: str, trace: str
 ) -> None:

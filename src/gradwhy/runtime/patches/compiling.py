@@ -109,8 +109,13 @@ class Compiling:
         start = sequence_now()
 
         def left() -> None:
+            end = sequence_now()
             if asked:
-                self.calls.append(CompiledCall(start, sequence_now(), asked))
+                self.calls.append(CompiledCall(start, end, asked))
+            if end > start and self._stays_compiled and self._watch.recording:
+                # Its nodes have the line of the call.
+                frame = sys._getframe(1)
+                self._watch._quietly(self._watch.recorder.nodes.add_number, torch.compile, end - 1, frame)
             for each in undo:
                 self._watch._quietly(each)
 

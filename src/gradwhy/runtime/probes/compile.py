@@ -6,12 +6,12 @@ import ast
 import re
 
 from gradwhy.findings import Argument, Code, Edit, Finding, Fix, Location, Message, Step
-from gradwhy.runtime import account, graph
+from gradwhy.runtime import account, editing, graph
 from gradwhy.runtime.account import Place
 from gradwhy.runtime.failure import Failure
 from gradwhy.runtime.probes import Situation
 from gradwhy.runtime.quoted import users_lines
-from gradwhy.runtime.sites import Site
+from gradwhy.runtime.sites import Site, located
 from gradwhy.source import text
 from gradwhy.source.slicing import dotted_name
 
@@ -135,27 +135,33 @@ def _asked_to_keep(site: Site) -> str:
 
 
 def _uncompiled(place: Place, cause: str, facts: dict[str, Argument]) -> tuple[Fix, ...]:
-    """Without ``torch.compile`` the same is computed: what it was given takes its place."""
-    title = Message(f"{cause}.advice", facts)
+    """Without ``torch.compile`` the same is computed."""
+    advice = Fix(title=Message(f"{cause}.advice", facts), applicability="display")
     source = text.read(place.at.file)
-    node = _node(source, place.at) if source is not None else None
-    if source is None or not isinstance(node, ast.Call) or not node.args or dotted_name(node.func) != "torch.compile":
-        return (Fix(title=title, applicability="display"),)
-    span, what = source.span(node), source.segment(node.args[0])
-    edit = Edit(
-        file=place.at.file, line=span.line, column=span.column, end_line=span.end_line, end_column=span.end_column,
-        new_text=what if isinstance(node.args[0], (ast.Name, ast.Attribute, ast.Call)) else f"({what})",
-    )  # fmt: skip
-    fix = Fix(title=Message(f"{cause}.fix", facts), applicability="safe", edits=(edit,))
-    return fix, Fix(title=title, applicability="display")
+    edit = _without(source, place.at) if source is not None else None
+    if edit is None:
+        return (advice,)
+    return Fix(title=Message(f"{cause}.fix", facts), applicability="safe", edits=(edit,)), advice
 
 
-def _node(source: text.SourceText, at: Location) -> ast.AST | None:
-    for node in ast.walk(source.tree) if source.tree is not None else ():
-        if isinstance(node, ast.Call) and node.lineno == at.line and source.span(node).column == at.column:
-            if source.span(node).end_column == at.end_column:
-                return node
+def _without(source: text.SourceText, at: Location) -> Edit | None:
+    """What ``torch.compile`` was given takes its place; a decorator's line, or that of ``model.compile()``, goes."""
+    node = next((n for n in ast.walk(source.tree) if _stands(n, at, source)), None) if source.tree is not None else None
+    if node is None:
+        return None
+    outer = source.parents.get(node)
+    if node in getattr(outer, "decorator_list", ()):
+        return editing.without_lines(source, node)
+    if isinstance(node, ast.Call) and dotted_name(node.func) == "torch.compile" and node.args:
+        return editing.instead(source, node, editing.operand(source, node.args[0]))
+    block = source.parents.get(outer) if outer is not None else None
+    if isinstance(outer, ast.Expr) and outer in getattr(block, "body", ()) and len(getattr(block, "body", ())) > 1:
+        return editing.without_lines(source, outer)
     return None
+
+
+def _stands(node: ast.AST, at: Location, source: text.SourceText) -> bool:
+    return isinstance(node, ast.expr) and node.lineno == at.line and located(source, node, at.function) == at
 
 
 # -- autograd calls in the code that is compiled

@@ -20,6 +20,7 @@ from gradwhy.runtime.names import Names, attributes_of
 from gradwhy.runtime.patches.nonfinite import Trouble
 from gradwhy.runtime.probes import Situation
 from gradwhy.runtime.quoted import users_lines
+from gradwhy.runtime.safe_arguments import fixes
 from gradwhy.runtime.sites import Site
 from gradwhy.runtime.watch import Watch
 
@@ -100,7 +101,7 @@ def _told(trouble: Trouble, reached: Sequence[int], situation: Situation) -> lis
     return [
         account.finding(
             situation, SYMPTOM, trouble.cause, place.at, place.text, facts=facts, headline=headline, steps=steps,
-            evidence=evidence,
+            evidence=evidence, fixes=None if trouble.product else fixes(trouble.cause, trouble.dtype, origin.site),
         )
     ]  # fmt: skip
 

@@ -12,8 +12,8 @@ from typing import Any
 
 import torch
 
-from gradwhy.findings import Argument, Code, Edit, Evidence, Finding, Fix, Message, Step
-from gradwhy.runtime import account, live
+from gradwhy.findings import Argument, Code, Evidence, Finding, Fix, Message, Step
+from gradwhy.runtime import account, editing, live
 from gradwhy.runtime.account import Place
 from gradwhy.runtime.ancestry import torch_name
 from gradwhy.runtime.failure import Failure, LiveFrame, standing_at
@@ -99,7 +99,7 @@ def _checkpoint(text: str, failure: Failure, situation: Situation) -> list[Findi
     facts: dict[str, Argument] = {"count": sum(p.requires_grad for p in parameters or ())}
     return _warning(
         situation, "checkpoint-frozen-input", place, facts, shared=True, certain=parameters is not None,
-        fixes=_not_reentrant(surface.site, place),
+        fixes=_not_reentrant(surface.site),
     )  # fmt: skip
 
 
@@ -125,26 +125,18 @@ def _parameters(failure: Failure) -> list[Any] | None:
     return None
 
 
-def _not_reentrant(site: Site, place: Place) -> tuple[Fix, ...] | None:
+def _not_reentrant(site: Site) -> tuple[Fix, ...] | None:
     """``use_reentrant=False`` for True, or added."""
     call, source = account.call_at(site), site.source
     if call is None or source is None or not account.called(call).startswith("checkpoint"):
         return None
     given = next((keyword for keyword in call.keywords if keyword.arg == "use_reentrant"), None)
-    if given is not None:
-        if not isinstance(given.value, ast.Constant):
-            return None
-        span = source.span(given.value)
-        edit = Edit(
-            file=place.at.file, line=span.line, column=span.column, end_line=span.end_line, end_column=span.end_column,
-            new_text="False",
-        )  # fmt: skip
+    if given is None:
+        edit = editing.also(source, call, "use_reentrant=False")
+    elif isinstance(given.value, ast.Constant):
+        edit = editing.instead(source, given.value, "False")
     else:
-        span = source.span(call)
-        edit = Edit(
-            file=place.at.file, line=span.end_line, column=span.end_column - 1, end_line=span.end_line,
-            end_column=span.end_column - 1, new_text=", use_reentrant=False",
-        )  # fmt: skip
+        return None
     return (Fix(title=Message("checkpoint-frozen-input.advice"), applicability="safe", edits=(edit,)),)
 
 
@@ -171,7 +163,7 @@ def _sizes(text: str, failure: Failure, situation: Situation) -> list[Finding]:
         Evidence(kind="tensor", subject=str(texts[0] if texts else "input"), facts={"shape": given}),
         Evidence(kind="tensor", subject=str(texts[1] if len(texts) > 1 else "target"), facts={"shape": target}),
     ]
-    fixes = _same_shape(call, source, place, given, target) if call is not None and source is not None else None
+    fixes = _same_shape(call, source, given, target) if call is not None and source is not None else None
     return _warning(situation, "shape-broadcast", place, facts, evidence=evidence, fixes=fixes)
 
 
@@ -188,7 +180,7 @@ def _stretched(given: tuple[int, ...], target: tuple[int, ...]) -> int:
 
 
 def _same_shape(
-    call: ast.Call, source: SourceText, place: Place, given: tuple[int, ...], target: tuple[int, ...]
+    call: ast.Call, source: SourceText, given: tuple[int, ...], target: tuple[int, ...]
 ) -> tuple[Fix, ...] | None:
     """``pred.squeeze(-1)`` where that is all that differs, else ``y.view_as(pred)`` where both have as many entries."""
     if len(call.args) < 2:
@@ -200,13 +192,8 @@ def _same_shape(
         node, new = call.args[1], ".squeeze(-1)"
     if not new or isinstance(node, ast.Starred):
         return None
-    text = source.segment(node)
-    result = (text if isinstance(node, (ast.Name, ast.Attribute, ast.Call, ast.Subscript)) else f"({text})") + new
-    span = source.span(node)
-    edit = Edit(
-        file=place.at.file, line=span.line, column=span.column, end_line=span.end_line, end_column=span.end_column,
-        new_text=result,
-    )  # fmt: skip
+    result = editing.operand(source, node) + new
+    edit = editing.instead(source, node, result)
     title = Message("shape-broadcast.fix", {"result": Code(result)})
     return (Fix(title=title, applicability="unsafe", edits=(edit,)),)
 
@@ -227,7 +214,7 @@ def _scheduler(text: str, failure: Failure, situation: Situation) -> list[Findin
         steps.append(Step(at=at, note=Message("scheduler-before-optimizer.later")))
         mine = source.statement(node) if node is not None else None
         if isinstance(mine, ast.Expr) and source.parents.get(mine) is source.parents.get(later):
-            edits = tuple(_put(source, place, where, what) for where, what in ((mine, later), (later, mine)))
+            edits = tuple(editing.instead(source, a, source.segment(b)) for a, b in ((mine, later), (later, mine)))
             fixes = (Fix(title=Message("scheduler-before-optimizer.advice"), applicability="safe", edits=edits),)
     return _warning(situation, "scheduler-before-optimizer", place, facts, steps=[*steps], fixes=fixes)
 
@@ -244,14 +231,6 @@ def _optimizer_step(surface: LiveFrame) -> ast.Expr | None:
                 if issubclass(type(held), torch.optim.Optimizer):
                     return inner
     return None
-
-
-def _put(source: SourceText, place: Place, where: ast.stmt, what: ast.stmt) -> Edit:
-    span = source.span(where)
-    return Edit(
-        file=place.at.file, line=span.line, column=span.column, end_line=span.end_line, end_column=span.end_column,
-        new_text=source.segment(what),
-    )  # fmt: skip
 
 
 _ANSWERS: tuple[tuple[str, Callable[[str, Failure, Situation], list[Finding]]], ...] = (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
@@ -43,3 +44,14 @@ def around(situation: Situation) -> list[Step]:
         return []
     made = found[-1].made(situation) or found[-1].call
     return [Step(at=made.at, note=Message("functorch.transformed"))]
+
+
+def as_tensor(node: ast.AST) -> ast.expr | None:
+    """What a call that gives a Python number was made on: ``x`` of ``x.item()`` and ``float(x)``."""
+    if not isinstance(node, ast.Call) or node.keywords:
+        return None
+    if isinstance(node.func, ast.Attribute) and node.func.attr == "item" and not node.args:
+        return node.func.value
+    if isinstance(node.func, ast.Name) and node.func.id == "float" and len(node.args) == 1:
+        return node.args[0]
+    return None

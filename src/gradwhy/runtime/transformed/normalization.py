@@ -8,10 +8,12 @@ from typing import Any
 
 import torch
 
-from gradwhy.runtime import account
+from gradwhy.findings import Code, Fix, Message
+from gradwhy.runtime import account, editing
 from gradwhy.runtime.account import Place
 from gradwhy.runtime.probes import Situation
 from gradwhy.runtime.sites import located
+from gradwhy.source import text
 from gradwhy.source.slicing import bound_names, targets
 from gradwhy.source.text import SourceText
 
@@ -30,6 +32,24 @@ def normalization(situation: Situation) -> Place | None:
         for node in chosen or calls[:1]:
             return Place(located(source, node), source.segment(node))
     return Place.of(surface.site)
+
+
+def without_statistics(place: Place) -> tuple[Fix, ...] | None:
+    """``GroupNorm(1, channels)`` for ``BatchNorm2d(channels)``: it keeps no statistics and does not mix examples."""
+    source = text.read(place.at.file)
+    for node in ast.walk(source.tree) if source is not None and source.tree is not None else ():
+        if not isinstance(node, ast.Call) or source is None or located(source, node) != place.at:
+            continue
+        name, channels = account.called(node), node.args[0] if node.args else None
+        if not name.startswith("BatchNorm") or channels is None or isinstance(channels, ast.Starred):
+            return None
+        owner = f"{source.segment(node.func.value)}." if isinstance(node.func, ast.Attribute) else ""
+        if not owner:
+            return None
+        new = f"{owner}GroupNorm(1, {source.segment(channels)})"
+        title = Message("batch-norm-statistics.fix", {"result": Code(new)})
+        return (Fix(title=title, applicability="unsafe", edits=(editing.instead(source, node, new),)),)
+    return None
 
 
 def _running(situation: Situation) -> Any:

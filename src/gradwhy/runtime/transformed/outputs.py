@@ -6,14 +6,15 @@ import ast
 from typing import Any
 
 from gradwhy.findings import Argument, Code, Edit, Finding, Fix, Message, Step
-from gradwhy.runtime import account, transforms, verdict
+from gradwhy.runtime import account, editing, transforms, verdict
 from gradwhy.runtime.account import Place
 from gradwhy.runtime.lifetime import made
 from gradwhy.runtime.probes import Situation
 from gradwhy.runtime.probes.non_scalar import CAUSE as UNREDUCED
 from gradwhy.runtime.probes.non_scalar import unreduced
 from gradwhy.runtime.records import Record, node_of
-from gradwhy.runtime.transformed import SYMPTOM, told
+from gradwhy.runtime.sites import located
+from gradwhy.runtime.transformed import SYMPTOM, as_tensor, told
 from gradwhy.source import text
 
 _NUMBERS = (float, int, complex, bool)
@@ -33,7 +34,8 @@ def not_scalar(situation: Situation) -> list[Finding]:
     asked = unreduced(place)
     if asked is not None:
         steps.insert(0, Step(at=asked.at, note=Message(f"{UNREDUCED}.asked")))
-        return told(situation, UNREDUCED, asked, facts=facts, steps=steps, as_symptom="not-scalar")
+        fixes = _with_mean(asked, facts)
+        return told(situation, UNREDUCED, asked, facts=facts, steps=steps, as_symptom="not-scalar", fixes=fixes)
     fixes = _with_sum(place, facts)
     return told(situation, UNREDUCED, place, facts=facts, steps=steps, as_symptom="not-scalar", fixes=fixes)
 
@@ -51,20 +53,47 @@ def _where_computed(output: Any, transform: transforms.Transform, situation: Sit
 def _with_sum(place: Place, facts: dict[str, Argument]) -> tuple[Fix, ...] | None:
     """``f(x).sum()`` where the place is the whole value that the function gives back."""
     source = text.read(place.at.file)
+    value = _whole_value(source, place) if source is not None else None
+    if source is None or value is None:
+        return None
+    new = editing.operand(source, value) + ".sum()"
+    return _reduced(editing.instead(source, value, new), new, facts)
+
+
+def _with_mean(asked: Place, facts: dict[str, Argument]) -> tuple[Fix, ...] | None:
+    """``reduction="mean"`` for "none"."""
+    source = text.read(asked.at.file)
     for node in ast.walk(source.tree) if source is not None and source.tree is not None else ():
+        if isinstance(node, ast.Call) and source is not None and located(source, node) == asked.at:
+            for keyword in node.keywords:
+                if keyword.arg == "reduction":
+                    return _reduced(editing.instead(source, keyword.value, '"mean"'), 'reduction="mean"', facts)
+    return None
+
+
+def _reduced(edit: Edit, result: str, facts: dict[str, Argument]) -> tuple[Fix, ...]:
+    title = Message(f"{SYMPTOM}.not-scalar-fix", {**facts, "result": Code(result)})
+    return (Fix(title=title, applicability="unsafe", edits=(edit,)),)
+
+
+def _as_tensor(place: Place) -> tuple[Fix, ...] | None:
+    source = text.read(place.at.file)
+    value = _whole_value(source, place) if source is not None else None
+    tensor = as_tensor(value) if value is not None else None
+    if source is None or value is None or tensor is None:
+        return None
+    new = source.segment(tensor)
+    title = Message(f"{SYMPTOM}.item-fix", {"result": Code(new)})
+    return (Fix(title=title, applicability="safe", edits=(editing.instead(source, value, new),)),)
+
+
+def _whole_value(source: text.SourceText, place: Place) -> ast.expr | None:
+    """The returned value that stands at a place."""
+    for node in ast.walk(source.tree) if source.tree is not None else ():
         value = node.value if isinstance(node, ast.Return) else node.body if isinstance(node, ast.Lambda) else None
-        if source is None or value is None:
-            continue
-        span = source.span(value)
-        if (span.line, span.column, span.end_column) == (place.at.line, place.at.column, place.at.end_column):
-            simple = isinstance(value, (ast.Call, ast.Name, ast.Attribute, ast.Subscript))
-            new = f"{place.text}.sum()" if simple else f"({place.text}).sum()"
-            edit = Edit(
-                file=place.at.file, line=span.line, column=span.column, end_line=span.end_line,
-                end_column=span.end_column, new_text=new,
-            )  # fmt: skip
-            filled = {**facts, "result": Code(new)}
-            return (Fix(title=Message(f"{SYMPTOM}.not-scalar-fix", filled), applicability="unsafe", edits=(edit,)),)
+        if value is not None and source.span(value).line == place.at.line:
+            if (source.span(value).column, source.span(value).end_column) == (place.at.column, place.at.end_column):
+                return value
     return None
 
 
@@ -80,7 +109,7 @@ def not_tensor(situation: Situation) -> list[Finding]:
         steps = [Step(at=value.at, note=Message("has_aux-missing.returned")) for value in values[:1]]
         return told(situation, "has_aux-missing", place, steps=steps)
     if kind in [number.__name__ for number in _NUMBERS] and values:
-        return told(situation, "item", values[-1], as_symptom="number-returned")
+        return told(situation, "item", values[-1], as_symptom="number-returned", fixes=_as_tensor(values[-1]))
     return []
 
 

@@ -5,16 +5,17 @@ from __future__ import annotations
 import ast
 from typing import Any
 
-from gradwhy.findings import Argument, Code, Edit, Finding, Fix, Message, Step
-from gradwhy.runtime import account, live, transforms
+from gradwhy.findings import Argument, Code, Finding, Fix, Message, Step
+from gradwhy.runtime import account, editing, live, transforms
 from gradwhy.runtime.account import Place
 from gradwhy.runtime.failure import LiveFrame
 from gradwhy.runtime.lifetime import made
 from gradwhy.runtime.probes import Situation
 from gradwhy.runtime.records import Record, node_of
 from gradwhy.runtime.sites import Site, located
-from gradwhy.runtime.transformed import around, told
-from gradwhy.runtime.transformed.normalization import normalization
+from gradwhy.runtime.transformed import around, as_tensor, told
+from gradwhy.runtime.transformed.normalization import normalization, without_statistics
+from gradwhy.source import text
 from gradwhy.source.slicing import bound_names, names_read, targets
 
 _REBUILDS = ("tensor", "as_tensor", "asarray", "Tensor", "FloatTensor")
@@ -32,22 +33,24 @@ def left_torch(situation: Situation) -> list[Finding]:
     call = account.call_at(surface.site)
     cause = "tensor-rebuild" if call is not None and account.called(call) in _REBUILDS else "item"
     place = Place.of(surface.site)
-    fixes = _without_item(call, place, surface.site) if call is not None else None
+    fixes = _without_number(call, surface.site) if call is not None else None
     return told(situation, cause, place, steps=around(situation), as_symptom=cause, fixes=fixes)
 
 
-def _without_item(call: ast.Call, place: Place, site: Site) -> tuple[Fix, ...] | None:
-    """``x`` for ``x.item()``."""
-    source = site.source
-    if source is None or account.called(call) != "item" or not isinstance(call.func, ast.Attribute) or call.args:
+def _without_number(call: ast.Call, site: Site) -> tuple[Fix, ...] | None:
+    """``x`` for ``x.item()`` and ``float(x)``, ``torch.stack([...])`` for ``torch.tensor([...])``."""
+    source, result = site.source, None
+    if source is None:
         return None
-    span, tensor = source.span(call), source.segment(call.func.value)
-    edit = Edit(
-        file=place.at.file, line=span.line, column=span.column, end_line=span.end_line, end_column=span.end_column,
-        new_text=tensor,
-    )  # fmt: skip
-    title = Message("functorch.item-fix", {"result": Code(tensor)})
-    return (Fix(title=title, applicability="unsafe", edits=(edit,)),)
+    if as_tensor(call) is not None:
+        result = source.segment(as_tensor(call) or call)
+    elif account.called(call) == "tensor" and isinstance(call.func, ast.Attribute) and len(call.args) == 1:
+        if isinstance(call.args[0], (ast.List, ast.Tuple)) and not call.keywords:
+            result = f"{source.segment(call.func.value)}.stack({source.segment(call.args[0])})"
+    if result is None:
+        return None
+    title = Message("functorch.item-fix", {"result": Code(result)})
+    return (Fix(title=title, applicability="unsafe", edits=(editing.instead(source, call, result),)),)
 
 
 def left_or_branch(situation: Situation) -> list[Finding]:
@@ -116,18 +119,13 @@ def _asks(transform: transforms.Transform) -> bool:
 
 
 def _with_randomness(place: Place, facts: dict[str, Argument]) -> tuple[Fix, ...] | None:
-    if not place.text.endswith(")") or place.text.partition("(")[0].rpartition(".")[2] not in ("vmap", "jacfwd"):
-        return None
-    line, column = place.at.end_line or place.at.line, (place.at.end_column or 1) - 1
-    edit = Edit(
-        file=place.at.file,
-        line=line,
-        column=column,
-        end_line=line,
-        end_column=column,
-        new_text=', randomness="different"',
-    )
-    return (Fix(title=Message("randomness-unset.fix", facts), applicability="unsafe", edits=(edit,)),)
+    source = text.read(place.at.file)
+    for node in ast.walk(source.tree) if source is not None and source.tree is not None else ():
+        if isinstance(node, ast.Call) and source is not None and located(source, node) == place.at:
+            if transforms.transform_name(node) in ("vmap", "jacfwd"):
+                edit = editing.also(source, node, 'randomness="different"')
+                return (Fix(title=Message("randomness-unset.fix", facts), applicability="unsafe", edits=(edit,)),)
+    return None
 
 
 def unbatched(situation: Situation) -> list[Finding]:
@@ -139,19 +137,39 @@ def unbatched(situation: Situation) -> list[Finding]:
     name = account.receiver(surface.site) or written.text
     facts: dict[str, Argument] = {"name": Code(name)}
     steps = [*around(situation), Step(at=written.at, note=Message("functorch.written", facts))]
-    made_at = _factory(name, surface)
-    return told(situation, "inplace-op", made_at or written, facts=facts, steps=steps, as_symptom="unbatched")
+    factory, source = _factory(name, surface), surface.site.source
+    if factory is None or source is None:
+        return told(situation, "inplace-op", written, facts=facts, steps=steps, as_symptom="unbatched")
+    made_at = Place(located(source, factory), source.segment(factory))
+    fixes = _from_input(factory, surface, facts)
+    return told(situation, "inplace-op", made_at, facts=facts, steps=steps, as_symptom="unbatched", fixes=fixes)
 
 
-def _factory(name: str, surface: LiveFrame) -> Place | None:
+def _factory(name: str, surface: LiveFrame) -> ast.Call | None:
+    """The call in the same function that made what is written to."""
     source = surface.site.source
     for statement in transforms.statements(surface.site.code):
         value = getattr(statement, "value", None)
         bound = [each for target in targets(statement) for each in bound_names(target)]
         if source is not None and name in bound and isinstance(statement, ast.Assign) and isinstance(value, ast.Call):
             if account.called(value) in _FACTORIES:
-                return Place(located(source, value), source.segment(value))
+                return value
     return None
+
+
+def _from_input(factory: ast.Call, surface: LiveFrame, facts: dict[str, Argument]) -> tuple[Fix, ...] | None:
+    """``x.new_zeros(...)`` for ``torch.zeros(...)``, with a tensor of the function that has a value for each example."""
+    source, kind = surface.site.source, account.called(factory)
+    if kind not in ("zeros", "ones", "empty", "full") or source is None or factory.keywords:
+        return None
+    values = surface.frame.f_locals
+    parameters = surface.site.code.co_varnames[: surface.site.code.co_argcount]
+    name = next((name for name in parameters if transforms.is_wrapped(values.get(name))), "")
+    if not name:
+        return None
+    edit = editing.instead(source, factory.func, f"{name}.new_{kind}")
+    filled = {**facts, "result": Code(f"{name}.new_{kind}")}
+    return (Fix(title=Message("functorch.unbatched-fix", filled), applicability="safe", edits=(edit,)),)
 
 
 def autograd(situation: Situation) -> list[Finding]:
@@ -195,7 +213,19 @@ def saved_hooks(situation: Situation) -> list[Finding]:
     surface = situation.failure.surface
     if surface is None:
         return []
-    return told(situation, "saved-tensor-hooks", Place.of(surface.site), steps=around(situation))
+    fixes = _called_directly(surface)
+    return told(situation, "saved-tensor-hooks", Place.of(surface.site), steps=around(situation), fixes=fixes)
+
+
+def _called_directly(surface: LiveFrame) -> tuple[Fix, ...] | None:
+    """``f(x)`` for ``checkpoint(f, x, ...)``."""
+    call, source = account.call_at(surface.site), surface.site.source
+    if call is None or source is None or account.called(call) != "checkpoint" or not call.args:
+        return None
+    given = ", ".join(source.segment(argument) for argument in call.args[1:])
+    direct = f"{editing.operand(source, call.args[0])}({given})"
+    title = Message("functorch.direct-fix", {"result": Code(direct)})
+    return (Fix(title=title, applicability="safe", edits=(editing.instead(source, call, direct),)),)
 
 
 def captured(situation: Situation) -> list[Finding]:
@@ -206,7 +236,13 @@ def captured(situation: Situation) -> list[Finding]:
     place = normalization(situation)
     if place is not None:
         called = Step(at=surface.site.location(), note=Message("batch-norm-statistics.updated"))
-        return told(situation, "batch-norm-statistics", place, steps=[*around(situation), called])
+        return told(
+            situation,
+            "batch-norm-statistics",
+            place,
+            steps=[*around(situation), called],
+            fixes=without_statistics(place),
+        )
     written = Place.of(surface.site)
     facts: dict[str, Argument] = {"name": Code(account.receiver(surface.site) or written.text)}
     return told(situation, "inplace-op", written, facts=facts, steps=around(situation), as_symptom="captured")
