@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from types import CodeType
 from typing import Any
@@ -22,6 +22,7 @@ from gradwhy.findings import (
     fingerprint,
 )
 from gradwhy.findings.evidence import Scalar
+from gradwhy.runtime.failure import LiveFrame
 from gradwhy.runtime.probes import Situation
 from gradwhy.runtime.records import node_of
 from gradwhy.runtime.sites import Site, located
@@ -270,7 +271,12 @@ def assignment(name: str, site: Site) -> Place | None:
 
 def handed_over(name: str, situation: Situation) -> Place | None:
     """The outer call that handed a value over, where the failing function got it as an argument: from the live frames."""
-    found: Place | None = None
+    found = list(arguments(name, situation))
+    return Place.of(found[-1][0].site) if found else None
+
+
+def arguments(name: str, situation: Situation) -> Iterator[tuple[LiveFrame, ast.expr]]:
+    """(frame, expression) of what each caller gave for a value that the failing function got as an argument, inside out."""
     frames = situation.failure.user_frames
     for inner, outer in zip(reversed(frames), reversed(frames[:-1])):
         code = inner.site.code
@@ -280,9 +286,8 @@ def handed_over(name: str, situation: Situation) -> Place | None:
         given = _given_as(name, code, call) if call is not None else None
         if given is None or source is None:
             break
-        found = Place.of(outer.site)
+        yield outer, given
         name = source.segment(given)
-    return found
 
 
 def _is_rebound(name: str, site: Site) -> bool:

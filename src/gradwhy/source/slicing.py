@@ -115,13 +115,18 @@ def covered_lines(source: SourceText, nodes: list[ast.AST]) -> set[int]:
 
 def lines_behind(source: SourceText, start: ast.AST, depth: int = 4) -> set[int]:
     """The lines that a value may come from, functions of the same file that are called on the way included."""
-    found: set[int] = set()
+    return covered_lines(source, values_behind(source, start, depth))
+
+
+def values_behind(source: SourceText, start: ast.AST, depth: int = 4) -> list[ast.AST]:
+    """The expressions that a value may come from, those of functions of the same file that are called on the way included."""
+    found: list[ast.AST] = []
     todo: list[tuple[ast.AST, int]] = [(start, 0)]
     done: set[int] = set()
     while todo:
         node, level = todo.pop()
         nodes = backward_slice(source, node)
-        found |= covered_lines(source, nodes)
+        found += nodes
         if level == depth:
             continue
         for call in (inner for part in nodes for inner in ast.walk(part) if isinstance(inner, ast.Call)):

@@ -17,13 +17,17 @@ from gradwhy.torchapi import table
 
 def explain(loss: Loss, situation: Situation) -> Iterable[Explanation]:
     """Only where no cut was reached by the record itself: then the lines that the value may come from decide."""
-    if any(reached.record.is_cut for reached in loss.reached):
-        return
+    if not any(reached.record.is_cut for reached in loss.reached):
+        yield from behind_lines(_starts(loss), loss, situation)
+
+
+def behind_lines(starts: Iterable[tuple[Site, ast.AST]], loss: Loss, situation: Situation) -> Iterator[Explanation]:
+    """What left torch on the lines that one of these expressions may come from; the first that has such lines decides."""
     recorder = situation.watch.recorder
     departures = [record for record in recorder.departures.kept if _had_a_path(record)]
     if not departures:
         return
-    for depth, (site, node) in enumerate(_starts(loss)):
+    for depth, (site, node) in enumerate(starts):
         lines = lines_behind(site.source, node) if site.source is not None else set()
         near = [
             record
