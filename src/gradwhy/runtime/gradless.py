@@ -42,7 +42,7 @@ def explain(
         or _not_yet(passes, since, situation)
         or _frozen(optimizer, parameters, situation)
         or _stale(optimizer, ids, situation)
-        or _cut(ids, since, situation)
+        or cut(ids, since, situation)
         or _apart(passes, situation)
     )
 
@@ -137,10 +137,11 @@ def _replacement(optimizer: Any, trained: list[Any], situation: Situation) -> Pl
     return found[0] if len(found) == 1 else None
 
 
-def _cut(ids: set[int], since: int, situation: Situation) -> Gradless | None:
-    """The operation on the way from these parameters that lost the path."""
+def cut(ids: set[int], since: int, situation: Situation, fed_only: bool = False) -> Gradless | None:
+    """The operation on the way from these tensors that lost the path. Without ``fed_only`` one that ran with gradients off
+    does where none is known to have fed the loss."""
     watch = situation.watch
-    loss = _loss(situation)
+    loss = last_loss(situation)
     taken: list[Record] = [r for r in watch.recorder.cuts if r.order > since and feeding.leaves_of(r) & ids]
     if loss is not None:
         lines = feeding.lines_of(loss, watch.recorder)
@@ -149,7 +150,7 @@ def _cut(ids: set[int], since: int, situation: Situation) -> Gradless | None:
         upto = watch.journal.passes[-1].upto if watch.journal.passes else -1
         lines = feeding.lines_between(max((each.sequence for each in before), default=0), upto, watch.recorder)
     switched = [record for record in taken if record.grad_off]
-    fitting = [record for record in taken if feeding.feeds(record, lines)] or switched
+    fitting = [record for record in taken if feeding.feeds(record, lines)] or ([] if fed_only else switched)
     if not fitting:
         return None
     record = max(fitting, key=lambda each: (len(feeding.leaves_of(each) & ids), each.order))
@@ -165,7 +166,7 @@ def _cut(ids: set[int], since: int, situation: Situation) -> Gradless | None:
     )
 
 
-def _loss(situation: Situation) -> Any:
+def last_loss(situation: Situation) -> Any:
     """The last tensor that went backward, or one of its graph, where a live name still has it."""
     passes = situation.watch.journal.passes
     roots = set(passes[-1].roots) if passes else set()

@@ -22,12 +22,44 @@ def value(node: ast.AST, live: LiveFrame) -> Any:
         return frame.f_locals.get(node.id, frame.f_globals.get(node.id))
     if isinstance(node, ast.Attribute):
         return attribute(value(node.value, live), node.attr)
-    if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant):
-        held, key = value(node.value, live), node.slice.value
-        if type(held) is dict:
-            return held.get(key) if isinstance(key, (str, int)) else None
-        if type(held) in (list, tuple) and type(key) is int and -len(held) <= key < len(held):
-            return held[key]
+    if isinstance(node, ast.Subscript):
+        return _item(items(node.value, live), _key(node.slice, live))
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "next" and node.args:
+        return _item(items(node.args[0], live), 0)
+    return None
+
+
+def items(node: ast.AST, live: LiveFrame) -> Any:
+    """The list, tuple or dict that an expression stands for, the parameters of a module that are asked for, or the members
+    of a plain container of modules; None where it can't be told."""
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("list", "tuple", "iter"):
+        return items(node.args[0], live) if len(node.args) == 1 else None
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+        owner, name = value(node.func.value, live), node.func.attr
+        own = getattr(type(owner), name, None) if issubclass(type(owner), torch.nn.Module) else None
+        if name in ("parameters", "named_parameters") and own is getattr(torch.nn.Module, name) and not node.args:
+            return list(own(owner))
+        return None
+    held = value(node, live)
+    if type(held) in _CONTAINERS:
+        return list(held._modules.values())
+    return held if type(held) in (list, tuple, dict) else None
+
+
+_CONTAINERS = (torch.nn.Sequential, torch.nn.ModuleList)
+
+
+def _key(node: ast.AST, live: LiveFrame) -> Any:
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub) and isinstance(node.operand, ast.Constant):
+        return -node.operand.value if type(node.operand.value) is int else None
+    return node.value if isinstance(node, ast.Constant) else value(node, live)
+
+
+def _item(held: Any, key: Any) -> Any:
+    if type(held) is dict:
+        return held.get(key) if isinstance(key, (str, int)) else None
+    if type(held) in (list, tuple) and type(key) is int and -len(held) <= key < len(held):
+        return held[key]
     return None
 
 
