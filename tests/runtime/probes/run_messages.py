@@ -18,8 +18,8 @@ import torch
 import torch.distributed
 from torch.autograd import forward_ad
 
-from gradwhy.runtime.failure import failures
-from gradwhy.runtime.probes import all_probes
+from gradwhy.runtime.failure import Failure, failures
+from gradwhy.runtime.probes import Probe, all_probes, stated
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -43,6 +43,11 @@ def warm_up() -> None:
     gc.freeze()  # a collection in a fork would copy what is shared
 
 
+def symptom_of(probe: Probe, failure: Failure) -> str:
+    """What the probe calls a failure that it matches."""
+    return stated.symptom(failure) if probe.SYMPTOM == stated.SYMPTOM else probe.SYMPTOM
+
+
 def outcome(program: str, file: Path) -> list[dict[str, object]]:
     """What a program ended with: each exception of the chain, the outermost first, and the probes that match it."""
     file.write_text(program)
@@ -56,7 +61,7 @@ def outcome(program: str, file: Path) -> list[dict[str, object]]:
             {
                 "raised": type(failure.error).__name__,
                 "text": failure.text,
-                "probes": [probe.SYMPTOM for probe in PROBES if probe.matches(failure)],
+                "probes": [symptom_of(probe, failure) for probe in PROBES if probe.matches(failure)],
             }
             for failure in failures(error)
         ]

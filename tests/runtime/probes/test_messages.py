@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 import torch
 
+from gradwhy.catalog.stated import all_stated
 from gradwhy.runtime.probes import all_probes
 
 if sys.version_info >= (3, 11):
@@ -51,11 +52,12 @@ def test_a_message_is_known_to_its_probe_alone(
         pytest.skip("this torch says something else")
     assert said, chain
     matching = {symptom for failure in chain for symptom in failure["probes"]}
+    assert all(len(failure["probes"]) == len(set(failure["probes"])) for failure in chain), "two probes of one symptom"
     assert matching == {message["symptom"], *message.get("besides", ())} - {""}
 
 
 def test_each_message_names_a_probe_or_says_why_there_is_none() -> None:
-    known = {load().SYMPTOM for load in all_probes()}
+    known = {load().SYMPTOM for load in all_probes()} | {each.symptom for each in all_stated()}
     for message in MESSAGES:
         assert message["symptom"] in known or (message["symptom"] == "" and message["why"]), message["id"]
     assert len({message["id"] for message in MESSAGES}) == len(MESSAGES)
