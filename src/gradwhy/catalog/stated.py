@@ -15,8 +15,8 @@ class Stated:
 
     The line is the failing one, unless ``line`` asks for another, where that can be told: "node PATTERN" for the line that
     made the graph node of that name, "call NAME" for the one call of that function in the user's files, "keyword NAME" for
-    the one that sets that argument to True, "grad-mode" for what switched gradients off, "frozen" for what froze parameters, "backward" for
-    the call that went backward where the failure is in what that ran.
+    the one that sets that argument to True, "grad-mode" for what switched gradients off, "frozen" for what froze
+    parameters, "backward" for the call that went backward where the failure is in what that ran.
     """
 
     cause: str

@@ -372,6 +372,7 @@ class Recorder(TorchFunctionMode):  # type: ignore[misc]
 
     def _data_set(self, func: Any, args: Any, kwargs: Any, result: Any) -> None:
         target = args[0]
+        self.writes.data_set(target, sys._getframe(2))
         if not target.requires_grad and not isinstance(target, Parameter):
             self._untracked(func, args, None, (target,))
 

@@ -44,6 +44,8 @@ class WriteLog:
 
     def __init__(self) -> None:
         self.entries: deque[Write] = deque(maxlen=_KEPT)
+        self.data: dict[int, Site] = {}
+        """id of a tensor -> the line that last put another one in the place of its ``.data``."""
         self._known: dict[Any, bool] = {}
 
     def is_write(self, func: Any) -> bool:
@@ -68,6 +70,14 @@ class WriteLog:
         if user is not None:
             site = Site(user.f_code, user.f_lasti)
             self.entries.append(Write(memory_key(tensor), tensor._version, sequence_now(), func, site))
+
+    def data_set(self, tensor: Any, frame: FrameType | None) -> None:
+        """Note that ``.data`` of a tensor was set."""
+        user = user_frame(frame)
+        if user is not None:
+            self.data[id(tensor)] = Site(user.f_code, user.f_lasti)
+            if len(self.data) > _KEPT:
+                del self.data[next(iter(self.data))]
 
     def to(self, tensor: Any, above: int, since: int = -1) -> list[Write]:
         """The writes to a tensor's memory that made a version greater than ``above``, the oldest first; those before the graph

@@ -1,9 +1,10 @@
-"""``optimizer got an empty parameter list``: which module or list, and why nothing is in it."""
+"""``optimizer got an empty parameter list``, or empty ``inputs``: which module or list, and why nothing is in it."""
 
 from __future__ import annotations
 
 import ast
 import difflib
+import re
 from collections.abc import Iterator
 from types import GeneratorType
 from typing import Any
@@ -22,11 +23,13 @@ from gradwhy.source.slicing import definitions
 
 SYMPTOM = "empty-optimizer"
 _MESSAGE = "optimizer got an empty parameter list"
+_INPUTS = re.compile(r"`inputs` argument to `\w+\(\)` cannot be empty")
 _ITERATORS = (GeneratorType, filter, map, zip)
 
 
 def matches(failure: Failure) -> bool:
-    return isinstance(failure.error, ValueError) and failure.text.startswith(_MESSAGE)
+    of_inputs = isinstance(failure.error, RuntimeError) and _INPUTS.search(failure.text) is not None
+    return of_inputs or (isinstance(failure.error, ValueError) and failure.text.startswith(_MESSAGE))
 
 
 def diagnose(situation: Situation) -> list[Finding]:
@@ -41,7 +44,7 @@ def diagnose(situation: Situation) -> list[Finding]:
     for name, module in modules:
         parameters = list(module.parameters())
         if not parameters:
-            found = _unregistered(module)
+            found = unregistered(module)
             facts: dict[str, Argument] = {"name": Code(name), "class": Code(type(module).__name__)}
             place, key = found if found is not None else (Place.of(surface.site), "none")
             return [_told("param-not-registered", place, given, surface, situation, facts, key, found is not None)]
@@ -89,15 +92,19 @@ def _told(
 
 
 def _given(surface: LiveFrame) -> ast.AST | None:
-    """What the optimizer was given, as it was written."""
+    """What the optimizer was given, or ``inputs`` of ``grad`` and ``backward``, as it was written."""
     call = account.call_at(surface.site)
     if call is None:
         return None
-    return next((k.value for k in call.keywords if k.arg == "params"), call.args[0] if call.args else None)
+    place = 1 if account.called(call) == "grad" else 0
+    given = (k.value for k in call.keywords if k.arg in ("params", "inputs"))
+    return next(given, call.args[place] if len(call.args) > place else None)
 
 
 def _used_up(given: ast.AST, surface: LiveFrame, situation: Situation) -> Place | None:
     """A generator that somebody has read before."""
+    if isinstance(given, ast.Call) and account.called(given) in ("list", "tuple") and len(given.args) == 1:
+        given = given.args[0]
     held = live.value(given, surface)
     if not isinstance(held, _ITERATORS) or not isinstance(given, (ast.Name, ast.Attribute)):
         return None
@@ -121,7 +128,7 @@ def _modules(given: ast.AST, surface: LiveFrame) -> Iterator[tuple[str, Any]]:
                     yield source.segment(inner), held
 
 
-def _unregistered(module: Any) -> tuple[Place, str] | None:
+def unregistered(module: Any) -> tuple[Place, str] | None:
     """(the line of the module's class that fails to register anything, what kind of slip it is)."""
     found = class_of(module)
     if found is None:

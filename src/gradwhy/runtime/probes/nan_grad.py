@@ -27,6 +27,7 @@ from gradwhy.runtime.watch import Watch
 SYMPTOM = "nan-grad"
 _ANOMALY = re.compile(r"Function '(?P<node>\w+)' returned nan values in its (?P<index>\d+)th output")
 _CONSTRAINT = re.compile(r"^Expected parameter \w+ .*to satisfy the constraint .*found invalid values:", re.S)
+_CLIPPED = re.compile(r"The total norm of order .* for gradients from `parameters` is non-finite")
 # What an operation is suspected of by its name alone.
 _SUSPECTED = {
     "Sqrt": "sqrt-of-zero", "Rsqrt": "sqrt-of-zero", "Pow": "sqrt-of-zero", "Norm": "sqrt-of-zero", "Std": "sqrt-of-zero",
@@ -44,7 +45,7 @@ _RISKY = {
 
 def matches(failure: Failure) -> bool:
     if isinstance(failure.error, RuntimeError):
-        return _ANOMALY.search(failure.text) is not None
+        return _ANOMALY.search(failure.text) is not None or _CLIPPED.search(failure.text) is not None
     return (
         isinstance(failure.error, ValueError) and "nan" in failure.text and _CONSTRAINT.search(failure.text) is not None
     )
@@ -60,6 +61,8 @@ def diagnose(situation: Situation) -> list[Finding]:
         at = surface.site.location() if surface is not None else found[0].surfaces_at
         return [replace(finding, surfaces_at=at) for finding in found]
     said = _ANOMALY.search(situation.failure.text)
+    if _CLIPPED.search(situation.failure.text):
+        return _clipped(situation)
     if said is None:
         return _constraint(situation)
     if watch.trouble is not None:
@@ -188,6 +191,29 @@ def _constraint(situation: Situation) -> list[Finding]:
         return []
     place = Place.of(surface.site)
     return [account.finding(situation, SYMPTOM, "non-finite-weights", place.at, place.text, facts=facts, certain=False)]
+
+
+def _clipped(situation: Situation) -> list[Finding]:
+    """Gradients that are not finite are noticed when they are clipped: whose they are."""
+    surface = situation.failure.surface
+    held = situation.failure.frames[-1].frame.f_locals.get("parameters")
+    clipped = [each for each in held if issubclass(type(each), torch.Tensor)] if isinstance(held, (list, tuple)) else []
+    candidates = clipped or list(situation.names.all_parameters())
+    bad = [each for each in candidates if each.grad is not None and not nonfinite.is_finite(each.grad)]
+    if surface is None or not bad:
+        return []
+    known = dict(situation.names.parameters) | {id(tensor): name for name, tensor in situation.names.tensors()}
+    name = next((known[id(each)] for each in bad if id(each) in known), "a parameter")
+    facts: dict[str, Argument] = {"name": Code(name), "parameters": len(bad)}
+    scaled = bool(situation.watch.scaling.calls) and _is_scaled(situation)
+    place = Place.of(surface.site)
+    return [
+        account.finding(
+            situation, SYMPTOM, "non-finite-gradient", place.at, place.text, facts=facts, headline="headline-clipped",
+            advice="advice-scaled" if scaled else "advice-clipped",
+            evidence=[Evidence(kind="tensor", subject=f"{name}.grad", facts={"finite": False})],
+        )
+    ]  # fmt: skip
 
 
 def _risky(situation: Situation) -> list[tuple[Site, str]]:

@@ -11,10 +11,13 @@ from gradwhy.findings import Argument, Code, Finding, Message, Step
 from gradwhy.runtime import account
 from gradwhy.runtime.account import Place
 from gradwhy.runtime.ancestry import torch_name
+from gradwhy.runtime.classes import code_of
 from gradwhy.runtime.failure import Failure
 from gradwhy.runtime.lifetime import made
 from gradwhy.runtime.probes import Situation
 from gradwhy.runtime.records import node_of
+from gradwhy.runtime.sites import is_user_file
+from gradwhy.source import text
 
 SYMPTOM = "non-leaf-optimizer"
 _NON_LEAF = "can't optimize a non-leaf Tensor"
@@ -26,14 +29,29 @@ _AT_THE_CALL = {
     ),
     "closure": re.compile(r"step\(\) missing 1 required positional argument: 'closure'"),
 }
+# Python's own words: said by an optimizer where the innermost frame is in that file of torch.
+_SAID_BY = {
+    "module": (re.compile(r"'\w+' object is not iterable"), "torch/optim/optimizer.py"),
+    "closure-result": (
+        re.compile(r"float\(\) argument must be a string or a real number, not '\w+'"),
+        "torch/optim/lbfgs.py",
+    ),
+}
 _MOVES = frozenset({"to", "cuda", "cpu", "double", "float", "half", "bfloat16", "type", "type_as"})
 
 
 def matches(failure: Failure) -> bool:
     said = failure.text
     return isinstance(failure.error, (ValueError, TypeError)) and (
-        said.startswith(_NON_LEAF) or any(pattern.search(said) for pattern in _AT_THE_CALL.values())
+        said.startswith(_NON_LEAF) or _refusal(failure) is not None
     )
+
+
+def _refusal(failure: Failure) -> str | None:
+    """Which of the refusals it is that concern the call itself."""
+    file = failure.frames[-1].site.file.replace("\\", "/") if failure.frames else ""
+    said_by = (key for key, (pattern, end) in _SAID_BY.items() if file.endswith(end) and pattern.search(failure.text))
+    return next((key for key, pattern in _AT_THE_CALL.items() if pattern.search(failure.text)), next(said_by, None))
 
 
 def diagnose(situation: Situation) -> list[Finding]:
@@ -41,8 +59,8 @@ def diagnose(situation: Situation) -> list[Finding]:
     if surface is None:
         return []
     if not situation.failure.text.startswith(_NON_LEAF):
-        key = next(key for key, pattern in _AT_THE_CALL.items() if pattern.search(situation.failure.text))
-        place = Place.of(surface.site)
+        key = _refusal(situation.failure)
+        place = (_closure(situation.failure) if key == "closure-result" else None) or Place.of(surface.site)
         return [
             account.finding(
                 situation,
@@ -84,6 +102,18 @@ def diagnose(situation: Situation) -> list[Finding]:
             evidence=[account.seen(name, tensor, is_leaf=False)],
         )
     ]
+
+
+def _closure(failure: Failure) -> Place | None:
+    """The function that was to give the loss back (torch/optim/lbfgs.py, ``step``)."""
+    code = code_of(failure.frames[-1].frame.f_locals.get("closure"))
+    source = text.read(code.co_filename) if code is not None and is_user_file(code.co_filename) else None
+    function = (
+        source.function_at(code.co_firstlineno, code.co_name) if source is not None and code is not None else None
+    )
+    if source is None or function is None:
+        return None
+    return Place(account.head_of(source, function), source.line(function.lineno).strip())
 
 
 def _refused(failure: Failure) -> Any:
