@@ -1,5 +1,7 @@
 """Makes torch raise each message, and asks every probe whether it is its own: a fork for each, one JSON file for each.
 
+Where a probe answers for a message, its program is also run under gradwhy, for the report.
+
 usage: python run_messages.py FOLDER PART OF
 """
 
@@ -11,15 +13,17 @@ import linecache
 import os
 import signal
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 
 import torch
 import torch.distributed
+from run_marked import run
 from torch.autograd import forward_ad
 
 from gradwhy.runtime.failure import Failure, failures
-from gradwhy.runtime.probes import Probe, all_probes, stated
+from gradwhy.runtime.probes import Probe, all_probes
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -45,7 +49,8 @@ def warm_up() -> None:
 
 def symptom_of(probe: Probe, failure: Failure) -> str:
     """What the probe calls a failure that it matches."""
-    return stated.symptom(failure) if probe.SYMPTOM == stated.SYMPTOM else probe.SYMPTOM
+    own: Callable[[Failure], str] | None = getattr(probe, "symptom", None)
+    return own(failure) if own is not None else probe.SYMPTOM
 
 
 def outcome(program: str, file: Path) -> list[dict[str, object]]:
@@ -68,20 +73,32 @@ def outcome(program: str, file: Path) -> list[dict[str, object]]:
     return []
 
 
+def in_a_fork(do: Callable[..., object], *given: object) -> None:
+    child = os.fork()
+    if child == 0:
+        try:
+            signal.alarm(60)
+            os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
+            do(*given)
+        finally:
+            os._exit(0)
+    os.waitpid(child, 0)
+
+
+def note(message: dict[str, str], out: Path) -> None:
+    said = outcome(message["program"], out / f"{message['id']}.py")
+    (out / f"{message['id']}.json").write_text(json.dumps(said))
+
+
 def main() -> None:
     out, part, parts = Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
     warm_up()
+    (out / "reports").mkdir(exist_ok=True)
     for message in tomllib.loads(MESSAGES.read_text("utf-8"))["message"][part::parts]:
-        child = os.fork()
-        if child == 0:
-            try:
-                signal.alarm(60)
-                os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
-                said = outcome(message["program"], out / f"{message['id']}.py")
-                (out / f"{message['id']}.json").write_text(json.dumps(said))
-            finally:
-                os._exit(0)
-        os.waitpid(child, 0)
+        in_a_fork(note, message, out)
+        if message["symptom"]:
+            program = {"text": message["program"], "nan": False, "trace": "auto"}
+            in_a_fork(run, program, out / message["id"], out / "reports" / f"{message['id']}.json")
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ The messages, and why some have no probe, are in ``tests/messages.toml``.
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -14,8 +15,7 @@ from typing import Any
 import pytest
 import torch
 
-from gradwhy.catalog.stated import all_stated
-from gradwhy.runtime.probes import all_probes
+from gradwhy.catalog import load
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -28,15 +28,23 @@ MESSAGES = FILE["message"]
 SAME_TORCH = torch.__version__.startswith(FILE["torch"] + ".")
 
 
+KNOWN = [message for message in MESSAGES if message["symptom"]]
+
+
 @pytest.fixture(scope="session")
-def outcomes(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[dict[str, Any]]]:
-    """What each program ended with, and the probes that match: two processes share the work."""
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What each program ended with, the probes that match, and the reports: two processes share the work."""
     out = tmp_path_factory.mktemp("messages")
     runner = [sys.executable, "-W", "ignore", HERE / "run_messages.py", out]
     started = [subprocess.Popen([*runner, str(part), "2"], stdout=subprocess.DEVNULL) for part in range(2)]
     for process in started:
         assert process.wait(timeout=600) == 0
-    return {path.stem: json.loads(path.read_text()) for path in out.glob("*.json")}
+    return out
+
+
+@pytest.fixture(scope="session")
+def outcomes(folder: Path) -> dict[str, list[dict[str, Any]]]:
+    return {path.stem: json.loads(path.read_text()) for path in folder.glob("*.json")}
 
 
 @pytest.mark.parametrize("message", MESSAGES, ids=lambda message: message["id"])
@@ -56,8 +64,35 @@ def test_a_message_is_known_to_its_probe_alone(
     assert matching == {message["symptom"], *message.get("besides", ())} - {""}
 
 
+@pytest.mark.parametrize("message", KNOWN, ids=lambda message: message["id"])
+def test_a_message_is_found_by_the_patterns_of_its_symptom(
+    message: dict[str, Any], outcomes: dict[str, list[dict[str, Any]]]
+) -> None:
+    for failure in outcomes[message["id"]]:
+        for symptom in failure["probes"]:
+            entry = load.entry(symptom)
+            assert entry is not None
+            said = f"{failure['raised']}: {failure['text']}"
+            assert any(re.search(pattern, said, re.S) for pattern in entry.facts["patterns"]), (symptom, said)
+
+
+@pytest.mark.skipif(not SAME_TORCH, reason="another torch says something else")
+@pytest.mark.parametrize("message", KNOWN, ids=lambda message: message["id"])
+def test_a_known_message_is_answered(message: dict[str, Any], folder: Path) -> None:
+    """A finding at a line of the program, of a cause that the catalogue lists under the symptom."""
+    report = json.loads((folder / "reports" / f"{message['id']}.json").read_text())
+    assert not [note for note in report["notes"] if note["message"] == "words.own-fault"], report["notes"]
+    findings = [finding for finding in report["findings"] if finding["symptom"] != "warned"]
+    assert findings, report["notes"]
+    best = findings[0]
+    assert best["symptom"] == message.get("told", message["symptom"])
+    assert best["at"]["file"] == "train.py"
+    entry = load.entry(best["cause"])
+    assert entry is not None and best["symptom"] in entry.facts["symptoms"], best["cause"]
+
+
 def test_each_message_names_a_probe_or_says_why_there_is_none() -> None:
-    known = {load().SYMPTOM for load in all_probes()} | {each.symptom for each in all_stated()}
     for message in MESSAGES:
-        assert message["symptom"] in known or (message["symptom"] == "" and message["why"]), message["id"]
+        known = message["symptom"] and load.entry(message["symptom"]) is not None
+        assert known or (message["symptom"] == "" and message["why"]), message["id"]
     assert len({message["id"] for message in MESSAGES}) == len(MESSAGES)

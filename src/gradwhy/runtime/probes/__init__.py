@@ -38,6 +38,8 @@ class Probe(Protocol):
     """What a module in this folder has."""
 
     SYMPTOM: str
+    """The entry of the catalogue. A probe of several symptoms has a function ``symptom`` as well, which tells of a failure
+    which it is."""
 
     def matches(self, failure: Failure) -> bool:
         """Whether the exception is this symptom."""

@@ -171,7 +171,7 @@ def _inside(situation: Situation) -> list[Finding]:
     """Dynamo names the line itself, after "from user code"."""
     place = next(users_lines(situation.failure.text.partition("from user code")[2]), None)
     if place is None:
-        return []
+        return _somewhere_inside(situation)
     if _LEAF in situation.failure.text:
         name = place.text.partition(".")[0]
         facts: dict[str, Argument] = {"name": Code(name)}
@@ -189,5 +189,21 @@ def _inside(situation: Situation) -> list[Finding]:
     return [
         account.finding(
             situation, SYMPTOM, "autograd-call-compiled", place.at, place.text, facts=facts, steps=steps,
+        )
+    ]  # fmt: skip
+
+
+def _somewhere_inside(situation: Situation) -> list[Finding]:
+    """Where Dynamo names no line: what is compiled."""
+    compiled, certain = _compiled(situation)
+    if compiled is None:
+        return []
+    place, name = compiled
+    facts: dict[str, Argument] = {"name": Code(name)}
+    steps = [Step(at=place.at, note=Message("autograd-call-compiled.compiled", facts))]
+    return [
+        account.finding(
+            situation, SYMPTOM, "autograd-call-compiled", place.at, place.text, facts=facts, headline="headline-unknown",
+            steps=steps, certain=certain,
         )
     ]  # fmt: skip

@@ -107,6 +107,10 @@ def _in_backward(
     """The ``return`` of the function's ``backward``, and of several values the one that is wrong."""
     node = _node(node_name, situation)
     code = _method(node, "backward") if node is not None else None
+    if node is not None and code is None and (origin := made(node, situation.watch.recorder)) is not None:
+        # An operator of torch.library, or a Function of a library: the line that applies it.
+        facts = facts | {"function": Code(node_name.removeprefix("GeneratedBackwardFor_"))}
+        return [_told(situation, Place.of(origin.site), key, facts, [])]
     if node is None or code is None:
         return []
     source = text.read(code.co_filename)

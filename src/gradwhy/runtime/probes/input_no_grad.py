@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import ast
+
 import torch
 
-from gradwhy.findings import Finding, Message, Step
-from gradwhy.runtime import account, untracked
+from gradwhy.findings import Argument, Code, Finding, Message, Step
+from gradwhy.runtime import account, live, untracked
 from gradwhy.runtime.account import Place
 from gradwhy.runtime.entries import Entry, entries
 from gradwhy.runtime.failure import Failure
@@ -25,7 +27,36 @@ def matches(failure: Failure) -> bool:
 
 def diagnose(situation: Situation) -> list[Finding]:
     plain = [entry for entry in entries(situation) if not getattr(entry.tensor, "requires_grad", True)]
-    return [_finding(plain[0], len(plain), situation)] if plain else []
+    if plain:
+        return [_finding(plain[0], len(plain), situation)]
+    return _retained(situation)
+
+
+def _retained(situation: Situation) -> list[Finding]:
+    """``retain_grad()`` of a tensor without a path, which may have no name."""
+    surface = situation.failure.surface
+    call = account.call_at(surface.site) if surface is not None else None
+    if surface is None or call is None or not isinstance(call.func, ast.Attribute):
+        return []
+    at, name = account.place_of(surface.site, call.func.value), account.receiver(surface.site)
+    held = live.value(call.func.value, surface)
+    if at is None:
+        return []
+    if issubclass(type(held), torch.Tensor):
+        return [_finding(Entry(0, held, name, at, 1), 1, situation)]
+    facts: dict[str, Argument] = {"name": Code(name)}
+    return [
+        account.finding(
+            situation,
+            SYMPTOM,
+            "requires_grad-missing",
+            at,
+            name,
+            facts=facts,
+            headline="headline-entry",
+            advice="advice-entry",
+        )
+    ]
 
 
 def _finding(entry: Entry, plain: int, situation: Situation) -> Finding:

@@ -187,18 +187,19 @@ def _constraint(situation: Situation) -> list[Finding]:
         filled = {**facts, "op": Code(""), "count": 0, "of": 0, "dtype": ""}
         place = Place.of(site)
         return [account.finding(situation, SYMPTOM, cause, place.at, place.text, facts=filled, certain=False)]
-    if not weights:
-        return []
     place = Place.of(surface.site)
+    if not weights:
+        return [account.finding(situation, SYMPTOM, "non-finite-input", place.at, place.text, facts=facts)]
     return [account.finding(situation, SYMPTOM, "non-finite-weights", place.at, place.text, facts=facts, certain=False)]
 
 
 def _clipped(situation: Situation) -> list[Finding]:
     """Gradients that are not finite are noticed when they are clipped: whose they are."""
     surface = situation.failure.surface
-    held = situation.failure.frames[-1].frame.f_locals.get("parameters")
-    clipped = [each for each in held if issubclass(type(each), torch.Tensor)] if isinstance(held, (list, tuple)) else []
-    candidates = clipped or list(situation.names.all_parameters())
+    given: list[Any] = [live.frame.f_locals.get("parameters") for live in situation.failure.frames if not live.is_users]
+    lists = [held for held in given if type(held) in (list, tuple)]
+    clipped = [each for held in lists for each in held if issubclass(type(each), torch.Tensor)]
+    candidates = list(dict.fromkeys(clipped)) or list(situation.names.all_parameters())
     bad = [each for each in candidates if each.grad is not None and not nonfinite.is_finite(each.grad)]
     if surface is None or not bad:
         return []

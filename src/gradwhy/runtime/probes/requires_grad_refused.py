@@ -32,6 +32,11 @@ def _is_of_dtype(failure: Failure) -> bool:
     return any(text in failure.text for text in _DTYPE)
 
 
+def symptom(failure: Failure) -> str:
+    """Two messages of one kind have an entry each."""
+    return "dtype-no-grad" if _is_of_dtype(failure) else SYMPTOM
+
+
 def diagnose(situation: Situation) -> list[Finding]:
     surface = situation.failure.surface
     if surface is None:
@@ -89,7 +94,7 @@ def _integer(name: str, tensor: Any, surface: LiveFrame, situation: Situation) -
     steps = [Step(at=place.at, note=Message("integer-tensor.made", facts))]
     told = account.finding(
         situation,
-        "dtype-no-grad",
+        symptom(situation.failure),
         cause,
         place.at,
         place.text,
