@@ -14,15 +14,20 @@ from gradwhy.source.text import SourceText
 
 def class_of(held: Any) -> tuple[SourceText, ast.ClassDef] | None:
     """(file, class) of an object, where the user wrote its class in a file that can be read."""
-    for method in vars(type(held)).values():
+    return class_source(type(held))
+
+
+def class_source(kind: type) -> tuple[SourceText, ast.ClassDef] | None:
+    """(file, class) of a class."""
+    for method in vars(kind).values():
         code = code_of(method)
         if code is None or not is_user_file(code.co_filename):
             continue
         source = text.read(code.co_filename)
         function = source.function_at(code.co_firstlineno, code.co_name) if source is not None else None
-        kind = source.parents.get(function) if source is not None and function is not None else None
-        if source is not None and isinstance(kind, ast.ClassDef):
-            return source, kind
+        node = source.parents.get(function) if source is not None and function is not None else None
+        if source is not None and isinstance(node, ast.ClassDef):
+            return source, node
     return None
 
 

@@ -51,10 +51,17 @@ def feeds(record: Record, lines: list[Site]) -> bool:
             node = line.node()
             if line == site or (node is not None and (bound & names_read(node) or _has(node, own))):
                 return True
+        if caller is not None and site.code.co_name in _COMPREHENSIONS:
+            # Its value is a part of the expression around it.
+            bound = set(account.names_bound(caller))
+            continue
         if caller is None or not _returns(site, bound):
             return False
         bound = account.received(site, bound, caller)
     return False
+
+
+_COMPREHENSIONS = ("<listcomp>", "<genexpr>", "<setcomp>", "<dictcomp>")
 
 
 def _has(node: ast.AST, inner: ast.AST | None) -> bool:

@@ -19,7 +19,8 @@ def leaves(tensor: Any, limit: int = 20_000) -> Iterator[Any]:
     Leaves are the ``variable`` of ``AccumulateGrad`` nodes (torch/autograd/graph.py, ``Node.next_functions``).
     """
     if node_of(tensor) is None:
-        if tensor._base is not None and node_of(tensor._base) is not None:
+        # A view that was made with gradients off stands for what it views.
+        if tensor._base is not None and tensor._base.requires_grad:
             yield from leaves(tensor._base, limit)
         elif tensor.requires_grad:
             yield tensor

@@ -14,12 +14,13 @@ import torch
 from gradwhy.findings import Argument, Code, Evidence, Finding, Message, Step
 from gradwhy.runtime import account, live
 from gradwhy.runtime.account import Place
-from gradwhy.runtime.classes import assignments, class_of
+from gradwhy.runtime.classes import assignments, class_of, class_source
 from gradwhy.runtime.failure import Failure, LiveFrame
 from gradwhy.runtime.names import attributes_of
 from gradwhy.runtime.probes import Situation
 from gradwhy.runtime.sites import located
-from gradwhy.source.slicing import definitions
+from gradwhy.source.slicing import definitions, dotted_name
+from gradwhy.source.text import SourceText
 
 SYMPTOM = "empty-optimizer"
 _MESSAGE = "optimizer got an empty parameter list"
@@ -58,6 +59,12 @@ def diagnose(situation: Situation) -> list[Finding]:
             place = Place.of(change.chain[0]) if change is not None else Place.of(surface.site)
             facts = {"name": Code(name), "count": len(frozen)}
             return [_told("frozen-all", place, given, surface, situation, facts, "empty", change is not None)]
+    made = _made_inline(given, surface)
+    if made is not None:
+        found = _slip(made)
+        facts = {"name": Code(f"{made.__name__}()"), "class": Code(made.__name__)}
+        place, key = found if found is not None else (Place.of(surface.site), "none")
+        return [_told("param-not-registered", place, given, surface, situation, facts, key, found is not None)]
     place = _where_filtered(given, surface, situation)
     return [_told("parameter-filter-empty", place, given, surface, situation, certain=bool(modules))]
 
@@ -128,24 +135,63 @@ def _modules(given: ast.AST, surface: LiveFrame) -> Iterator[tuple[str, Any]]:
                     yield source.segment(inner), held
 
 
+def _made_inline(given: ast.AST, surface: LiveFrame) -> type | None:
+    """``Net`` of ``Net().parameters()``, whole: then nothing was filtered, and the module has none."""
+    while isinstance(given, ast.Call) and account.called(given) in ("list", "tuple") and len(given.args) == 1:
+        given = given.args[0]
+    if (
+        not isinstance(given, ast.Call)
+        or account.called(given) != "parameters"
+        or not isinstance(given.func, ast.Attribute)
+    ):
+        return None
+    owner = given.func.value
+    kind = live.value(owner.func, surface) if isinstance(owner, ast.Call) else None
+    return kind if isinstance(kind, type) and issubclass(kind, torch.nn.Module) else None
+
+
+def _slip(kind: type) -> tuple[Place, str] | None:
+    """The first assignment to ``self`` in the constructor of a class that keeps modules or a tensor where nobody looks."""
+    found = class_source(kind)
+    if found is None:
+        return None
+    source, node = found
+    if (misspelt := _misspelt(source, node)) is not None:
+        return misspelt
+    for statement in [inner for inner in ast.walk(node) if isinstance(inner, ast.Assign)]:
+        if any(isinstance(t, ast.Attribute) and dotted_name(t.value) == "self" for t in statement.targets):
+            value = statement.value
+            plain = isinstance(value, (ast.List, ast.ListComp, ast.Dict, ast.DictComp, ast.Tuple))
+            built = isinstance(value, ast.Call) and dotted_name(value.func).startswith("torch.") and not any(
+                part[:1].isupper() for part in dotted_name(value.func).split(".")
+            )  # fmt: skip
+            if plain or built:
+                return Place(located(source, value), source.segment(value)), "list" if plain else "tensor"
+    return None
+
+
 def unregistered(module: Any) -> tuple[Place, str] | None:
     """(the line of the module's class that fails to register anything, what kind of slip it is)."""
     found = class_of(module)
     if found is None:
         return None
     source, kind = found
-    methods = [node for node in kind.body if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))]
-    if not any(method.name == "__init__" for method in methods):
-        near = difflib.get_close_matches("__init__", [method.name for method in methods], 1, 0.7)
-        misspelt = next((method for method in methods if near and method.name == near[0]), None)
-        if misspelt is not None:
-            return Place(account.head_of(source, misspelt), source.line(misspelt.lineno).strip()), "misspelt"
+    if (misspelt := _misspelt(source, kind)) is not None:
+        return misspelt
     for name, held in (attributes_of(module) or {}).items():
         key = _kept_out(held) if not name.startswith("_") else ""
         value = next(iter(assignments(kind, name)), None) if key else None
         if value is not None:
             return Place(located(source, value), source.segment(value)), key
     return None
+
+
+def _misspelt(source: SourceText, kind: ast.ClassDef) -> tuple[Place, str] | None:
+    methods = [node for node in kind.body if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))]
+    names = [method.name for method in methods]
+    near = difflib.get_close_matches("__init__", names, 1, 0.7) if "__init__" not in names else []
+    method = next((method for method in methods if near and method.name == near[0]), None)
+    return (Place(account.head_of(source, method), source.line(method.lineno).strip()), "misspelt") if method else None
 
 
 def _kept_out(held: Any) -> str:
