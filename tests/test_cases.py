@@ -14,6 +14,8 @@ from typing import Any
 
 import pytest
 
+from gradwhy.catalog import load
+
 HERE = Path(__file__).parent
 CASES = sorted((HERE / "cases").glob("*.json"))
 CLEAN = sorted((HERE / "corpus" / "clean").glob("*.py"))
@@ -70,6 +72,14 @@ def test_names_the_line_and_the_cause(meta: Path, reports: dict[str, dict[str, A
     if facts["cause"] != "other" and meta.stem not in OTHER_CAUSE:
         assert first["cause"] == facts["cause"]
     assert first["surfaces_at"]["line"] == facts["fails_at"]
+
+
+@pytest.mark.parametrize("meta", LOUD, ids=lambda meta: meta.stem)
+def test_the_catalogue_lists_the_cause_under_the_symptom(meta: Path, reports: dict[str, dict[str, Any]]) -> None:
+    for finding in reports[meta.stem]["findings"]:
+        entry = load.entry(finding["cause"])
+        assert entry is not None
+        assert finding["symptom"] in entry.facts["symptoms"], (finding["symptom"], finding["cause"])
 
 
 @pytest.mark.parametrize("meta", CASES, ids=lambda meta: meta.stem)

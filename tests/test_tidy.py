@@ -12,6 +12,7 @@ import pytest
 
 import gradwhy
 from gradwhy.catalog import load, render
+from gradwhy.catalog.stated import Stated, all_stated
 from gradwhy.findings import Message
 from gradwhy.torchapi import table
 
@@ -46,6 +47,18 @@ def test_a_cause_that_an_entry_of_inputs_can_have_is_told_of_it(name: str) -> No
     assert entry is not None and text is not None
     if {"input-no-grad", "input-unused"} & set(entry.facts["symptoms"]):
         assert {"headline-entry", "advice-entry"} <= text.sentences.keys()
+
+
+@pytest.mark.parametrize("row", all_stated(), ids=lambda row: f"{row.cause}-{row.key}")
+def test_a_stated_message_has_its_sentences_and_its_symptom(row: Stated) -> None:
+    entry, symptom, text = load.entry(row.cause), load.entry(row.symptom), load.text(row.cause, "en")
+    assert entry is not None and symptom is not None and text is not None
+    assert row.symptom in entry.facts["symptoms"]
+    suffix = f"-{row.key}" if row.key else ""
+    filled = {"subject", "failing", *row.pattern.groupindex}
+    for key in (f"headline{suffix}", f"advice{suffix}"):
+        assert set(PLACE.findall(text.sentences[key])) <= filled
+    assert row.line.partition(" ")[0] in ("", "node", "call", "keyword", "grad-mode", "frozen", "backward")
 
 
 def blocks(language: str) -> list[tuple[str, str, str]]:

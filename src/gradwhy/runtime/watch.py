@@ -20,8 +20,9 @@ from torch.utils._device import DeviceContext
 from gradwhy.findings import Finding
 from gradwhy.runtime.journal import Journal, ScopeKind
 from gradwhy.runtime.patches import (
+    Patch,
+    all_patches,
     checkpointing,
-    collectives,
     compiling,
     following,
     nonfinite,
@@ -82,14 +83,16 @@ class Watch:
         self._patch_grad_modes()
         self._patch_optimizers()
         self._patch_modules()
-        self._patch_unseen()
-        for patch in (compiling, *([nonfinite] if self.nan else []), scaling, switching, following, unwatched):
-            self._quietly(lambda patch=patch: self._patches.append(patch.install(self)))
-        for patch in (checkpointing, collectives, parallel):
-            self._quietly(lambda patch=patch: self._module_patches.append(patch.install(self)))
+        for load in all_patches():
+            self._quietly(self._install, load)
         os.register_at_fork(after_in_child=self._forked)
         if self.trace != "never":
             self._record(True)
+
+    def _install(self, load: Callable[[], Patch]) -> None:
+        patch = load()
+        kept = self._module_patches if getattr(patch, "TRACED", False) else self._patches
+        kept.append(patch.install(self))
 
     def _leaf_loss(self, tensor: Any, record: Record, frame: FrameType) -> None:
         # One such loss says it all; each further step would say it again.
@@ -346,33 +349,6 @@ class Watch:
             "children",
         ):
             self._replace(torch.nn.Module, name, noticed, self._module_patches)
-
-    def _patch_unseen(self) -> None:
-        """Two ways to make a tensor that no mode sees: ``torch.from_numpy``, and ``Variable(x)``, which drops the history
-        of ``x`` (torch/autograd/variable.py)."""
-        recorder = self.recorder
-
-        def made(original: Any) -> Any:
-            def from_numpy(array: Any) -> Any:
-                result = original(array)
-                if self.recording:
-                    recorder.observe(original, (array,), None, result)
-                return result
-
-            return from_numpy
-
-        self._replace(torch, "from_numpy", made, self._patches)
-
-        meta = type(torch.autograd.Variable)
-
-        def __call__(cls: Any, *args: Any, **kwargs: Any) -> Any:
-            result = type.__call__(cls, *args, **kwargs)
-            if self.recording:
-                recorder.observe(torch.autograd.Variable, args, kwargs, result)
-            return result
-
-        meta.__call__ = __call__
-        self._patches.append(lambda: delattr(meta, "__call__"))
 
     def _keep_fast_paths(self, on: bool) -> None:
         """Let torch choose the same kernels as without us.

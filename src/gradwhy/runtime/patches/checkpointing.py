@@ -18,6 +18,8 @@ from gradwhy.runtime.trails import CHAIN_LIMIT, Trail
 if TYPE_CHECKING:
     from gradwhy.runtime.watch import Watch
 
+TRACED = True
+
 _MODULES_AT_MOST = 2_000
 _SUSPECTS_AT_MOST = 32
 

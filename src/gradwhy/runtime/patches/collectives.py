@@ -10,6 +10,8 @@ import torch
 if TYPE_CHECKING:
     from gradwhy.runtime.watch import Watch
 
+TRACED = True
+
 # name -> (position, keyword) of what is filled. (torch/distributed/distributed_c10d.py)
 _FILLS = {
     "all_gather": (0, "tensor_list"),

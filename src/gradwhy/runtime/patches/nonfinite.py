@@ -108,7 +108,7 @@ class Pass:
 def install(watch: Watch) -> Callable[[], None]:
     """Look at each pass of the engine (torch/autograd/graph.py, ``_engine_run_backward``) until one is found."""
     undo: list[Callable[[], None]] = []
-    if not hasattr(torch.autograd, "_engine_run_backward"):
+    if not watch.nan or not hasattr(torch.autograd, "_engine_run_backward"):
         return lambda: None
 
     closely = False

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from gradwhy.runtime.watch import Watch
 
 
+TRACED = True
+
+
 class Wrapped:
     """One wrapped model: ids of its parameters in the order of the reducer's indices, and its last forward pass."""
 
