@@ -5,6 +5,7 @@ from gradwhy.findings.finding import Certainty, Finding, GradState, Severity, St
 from gradwhy.findings.fix import Applicability, Edit, Fix, Verification
 from gradwhy.findings.location import Location
 from gradwhy.findings.message import Argument, Code, Message
+from gradwhy.findings.parameter import Parameter, ParameterState
 from gradwhy.findings.report import Report
 
 __all__ = [
@@ -19,6 +20,8 @@ __all__ = [
     "GradState",
     "Location",
     "Message",
+    "Parameter",
+    "ParameterState",
     "Report",
     "Severity",
     "Step",

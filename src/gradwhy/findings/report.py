@@ -9,6 +9,7 @@ from types import MappingProxyType
 from gradwhy.findings.finding import Finding
 from gradwhy.findings.location import Location
 from gradwhy.findings.message import Message
+from gradwhy.findings.parameter import Parameter
 
 SCHEMA = 1
 
@@ -25,3 +26,5 @@ class Report:
     skipped: tuple[tuple[Location, Message], ...] = ()
     notes: tuple[Message, ...] = ()
     environment: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    parameters: tuple[Parameter, ...] = ()
+    """The audit's table; empty in other reports."""

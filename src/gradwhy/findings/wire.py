@@ -10,6 +10,7 @@ from gradwhy.findings.finding import Finding, Step
 from gradwhy.findings.fix import Edit, Fix, Verification
 from gradwhy.findings.location import Location
 from gradwhy.findings.message import Argument, Code, Message
+from gradwhy.findings.parameter import Parameter
 from gradwhy.findings.report import SCHEMA, Report
 
 Say: TypeAlias = Callable[[Message], str]
@@ -25,6 +26,7 @@ def to_data(report: Report, say: Say) -> Data:
         "skipped": [{"at": _location(at), **_message(why, say)} for at, why in report.skipped],
         "notes": [_message(note, say) for note in report.notes],
         "environment": dict(report.environment),
+        **({"parameters": [_parameter(row) for row in report.parameters]} if report.parameters else {}),
     }
 
 
@@ -38,7 +40,12 @@ def from_data(data: Mapping[str, Any]) -> Report:
         skipped=tuple((_location_back(item["at"]), _message_back(item)) for item in data["skipped"]),
         notes=tuple(map(_message_back, data["notes"])),
         environment=dict(data["environment"]),
+        parameters=tuple(Parameter(**{**row, "shape": tuple(row["shape"])}) for row in data.get("parameters", ())),
     )
+
+
+def _parameter(row: Parameter) -> Data:
+    return {name: list(v) if isinstance(v := getattr(row, name), tuple) else v for name in Parameter.__slots__}
 
 
 def _finding(finding: Finding, say: Say) -> Data:

@@ -11,6 +11,7 @@ from rich.text import Text
 
 from gradwhy.catalog import load, render
 from gradwhy.findings import Argument, Finding, Fix, Location, Message, Report, Step, Verification
+from gradwhy.report import parameters
 from gradwhy.report.formats import Look
 from gradwhy.source import edits
 from gradwhy.source import text as source_text
@@ -26,6 +27,8 @@ def write(report: Report, look: Look) -> str:
     page = _Page(look)
     for finding in report.findings:
         page.finding(finding)
+    if report.parameters:
+        page.table(report, look.every_row)
     for at, why in report.skipped if report.findings or report.notes else ():
         page.labelled(page.word("skipped"), page.claim(why, at), "dim")
     for note in report.notes:
@@ -195,12 +198,66 @@ class _Page:
         said.append_text(self.say(other.message))
         self.labelled(self.word("also"), said)
 
+    # -- the audit's table
+
+    def table(self, report: Report, every: bool) -> None:
+        if self.lines:
+            self.lines.append(Text())
+        shown = list(parameters.rows(report.parameters, every))
+        cells = [self.cells(row) for row in shown]
+        head = [self.word(f"table-{key}") for key in ("name", "what", "optimizer", "gradient", "change")]
+        widths = [max(cell_len(line[i]) for line in [head, *cells]) for i in range(len(head))]
+        spare = self.width - 2 - sum(widths[1:]) - 2 * (len(widths) - 1)
+        widths[0] = max(min(widths[0], spare), 12)
+        for number, line in enumerate([head, *cells]):
+            style = "dim" if number == 0 else _STATUS_STYLE.get(shown[number - 1].status, "")
+            if cell_len(line[0]) > widths[0]:
+                line[0] = "…" + line[0][-(widths[0] - 1) :]
+            text = "  ".join(set_cell_size(cell, width) for cell, width in zip(line, widths))
+            self.lines.append(Text("  " + text, style))
+        counts: dict[str, Argument] = {k: v for k, v in report.examined.items()}
+        key = "audited" if report.findings else "audited-clean"
+        self.lines.append(Text())
+        self.lines += _wrapped(self.say(Message(f"words.{key}", counts)), self.width)
+
+    def cells(self, row: parameters.Row) -> list[str]:
+        what = str(row.shape) if row.shape is not None else str(row.count)
+        status = self.word(f"status-{row.status}")
+        norm = _range(row.norms) if row.status in ("trains", "unchanged") else ""
+        if row.without and row.status == "trains":
+            status = f"{row.steps - row.without}/{row.steps}"
+        return [
+            printable(row.name),
+            what,
+            row.group,
+            " ".join(filter(None, (norm or status,))),
+            _percent(row.changes, row),
+        ]
+
     def labelled(self, label: str, said: Text, style: str = "bold") -> None:
         parts = _wrapped(said, self.width - _LABEL - 2)
         for index, part in enumerate(parts):
             head = Text("  ")
             head.append(set_cell_size(label if index == 0 else "", _LABEL), style)
             self.lines.append(head + part)
+
+
+_STATUS_STYLE = {
+    "none": "red", "zero": "red", "not-finite": "red", "left-out": "red", "unchanged": "yellow", "frozen-changed": "yellow",
+    "frozen": "dim", "idle": "dim",
+}  # fmt: skip
+
+
+def _range(values: tuple[float, float]) -> str:
+    low, high = values
+    return f"{high:.1e}" if low == high else f"{low:.1e} … {high:.1e}"
+
+
+def _percent(values: tuple[float, float], row: parameters.Row) -> str:
+    if row.status not in ("trains", "unchanged", "zero", "none", "frozen-changed") or not row.group:
+        return ""
+    low, high = (f"{value:.2%}" if value else "0" for value in values)
+    return high if low == high else f"{low} … {high}"
 
 
 def _counts(tried: Verification) -> dict[str, Argument]:

@@ -30,9 +30,14 @@ def lines_between(first: int, last: int, recorder: Recorder) -> list[Site]:
 
 def facts_of(record: Record) -> dict[str, Argument]:
     """What the catalogue's advice on a cut names: its operation, and what it was applied to."""
-    site = record.site
+    return {**facts_of_site(record.site), "op": torch_name(record.func).rpartition(".")[2]}
+
+
+def facts_of_site(site: Site | None) -> dict[str, Argument]:
+    """What the expression at a line is applied to, and its last name for what it does."""
     given = account.receiver(site) if site is not None else ""
-    return {"op": torch_name(record.func).rpartition(".")[2], "input": Code(given or "its input")}
+    call = account.call_at(site) if site is not None else None
+    return {"input": Code(given or "its input"), "op": account.called(call) if call is not None else "this"}
 
 
 def leaves_of(record: Record) -> set[int]:

@@ -92,7 +92,7 @@ class Names:
             seen.add(id(value))
             if _is(value, torch.Tensor):
                 yield name, value
-            elif depth < _DEEPEST and not isinstance(value, (type, ModuleType, FunctionType)):
+            elif depth < _DEEPEST and not isinstance(value, (type, ModuleType, FunctionType, torch.optim.Optimizer)):
                 queue.extend((inner, held, depth + 1) for inner, held in _inside(name, value))
 
     def of_memory(self, tensor: Any) -> str:

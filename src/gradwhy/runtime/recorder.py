@@ -44,6 +44,10 @@ class Recorder(TorchFunctionMode):  # type: ignore[misc]
         super().__init__()
         self.journal = journal
         self.active = True
+        self.listeners: dict[Any, Callable[[Any, Any, Any, FrameType], None]] = {}
+        """By function: what wants to hear of its results that have a path, as (arguments, keywords, result, frame)."""
+        self.writers: dict[Any, Callable[[Any, Any, Any, FrameType], None]] = {}
+        """The same for writes in place to what has no path."""
         self.on_leaf_loss: Callable[[Any, Record, FrameType], None] = lambda tensor, record, frame: None
         self.faults: list[BaseException] = []
         self.operations = 0
@@ -100,15 +104,21 @@ class Recorder(TorchFunctionMode):  # type: ignore[misc]
                     node = node_of(result)
                     if node is not None:
                         self.nodes.add(func, node, sys._getframe(1))
+                        if func in self.listeners:
+                            self.listeners[func](args, kwargs, result, sys._getframe(1))
                     elif func in self._special:
                         self._special[func](func, args, kwargs or {}, result)
                     elif func in self._builders:
                         self._untracked(func, args, kwargs, (result,))
                 else:
+                    if func in self.writers:
+                        self.writers[func](args, kwargs, result, sys._getframe(1))
                     special = self._special.get(func)
                     if special is None or not special(func, args, kwargs or {}, result):
                         self._untracked(func, args, kwargs, (result,))
             elif kind in _QUIET:
+                if func in self.writers:
+                    self.writers[func](args, kwargs, result, sys._getframe(1))
                 special = self._special.get(func)
                 if special is not None:
                     special(func, args, kwargs or {}, result)

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from types import FrameType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from gradwhy.findings import Message, Report
 from gradwhy.runtime import arrival, launch, trial, unwind, warned
 
 if TYPE_CHECKING:
     from gradwhy.runtime.watch import TraceMode, Watch
+
+
+class Stopped(BaseException):
+    """Raised in the program by whoever watches it, to end it. No ``except Exception`` of the program's takes it for its own."""
 
 
 class TorchMissing(Exception):
@@ -27,7 +32,11 @@ class Outcome:
     """Optimizer steps that were completed."""
 
 
-def run(program: launch.Program, trace: TraceMode = "auto", nan: bool = False) -> Outcome:
+Attend: TypeAlias = "Callable[[Watch], Callable[[], None]]"
+"""Called when the watch has begun; gives back what is to be called before it ends."""
+
+
+def run(program: launch.Program, trace: TraceMode = "auto", nan: bool = False, attend: Attend | None = None) -> Outcome:
     """Run a program to its end under watch. Its own exceptions are caught, shown as Python shows them, and returned.
 
     ``nan`` looks at each gradient until the first that is not finite, and records each step for it.
@@ -38,6 +47,7 @@ def run(program: launch.Program, trace: TraceMode = "auto", nan: bool = False) -
         raise TorchMissing
     watches: list[Watch] = []
     trouble: list[BaseException] = []
+    leaving: list[Callable[[], None]] = []
 
     def arrived() -> None:
         # A fault of ours must not become an ImportError of torch.
@@ -47,6 +57,8 @@ def run(program: launch.Program, trace: TraceMode = "auto", nan: bool = False) -
             watch = Watch("always" if nan else trace, nan=nan)
             watches.append(watch)
             watch.start()
+            if attend is not None:
+                leaving.append(attend(watch))
         except Exception as fault:
             trouble.append(fault.with_traceback(None))
 
@@ -64,17 +76,17 @@ def run(program: launch.Program, trace: TraceMode = "auto", nan: bool = False) -
     except BaseException as ended:
         error = ended
     finally:
-        for watch in watches:
+        for end in [*leaving, *(watch.stop for watch in watches)]:
             try:
-                watch.stop()
+                end()
             except Exception as fault:
                 trouble.append(fault.with_traceback(None))
         for each in reversed(undo):
             each()
-    if error is not None and not isinstance(error, SystemExit):
+    if error is not None and not isinstance(error, (SystemExit, Stopped)):
         launch.report_uncaught(error)
     steps = watches[0].journal.steps if watches else 0
-    return Outcome(error, _report(error, watches, trouble), steps)
+    return Outcome(error, _report(None if isinstance(error, Stopped) else error, watches, trouble), steps)
 
 
 def _report(error: BaseException | None, watches: list[Watch], trouble: list[BaseException]) -> Report:

@@ -1,0 +1,118 @@
+"""``gradwhy audit``: watch the first training steps of a program and account for every parameter."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import click
+
+from gradwhy.catalog import render
+from gradwhy.findings import Message
+from gradwhy.report import delivery, formats
+from gradwhy.runtime import launch, session
+from gradwhy.runtime.audit import session as auditing
+
+
+@click.command(
+    "audit",
+    context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False},
+    short_help="Watch the first training steps; say what does not train, and which line is to blame.",
+)
+@click.option("-m", "module", metavar="MODULE", is_flag=True, help="Run a module by name, as python -m does.")
+@click.option("--steps", metavar="N", type=click.IntRange(min=1), help="Optimizer steps to watch; default: half a minute, and at "
+              "least two of each optimizer.")  # fmt: skip
+@click.option("--then", type=click.Choice(["stop", "continue"]), default="stop", show_default=True,
+              help="What becomes of the program after that.")  # fmt: skip
+@click.option("--samples", metavar="K", type=click.IntRange(min=1), help="Use K samples of each batch of the program's data loaders, "
+              "and one step unless --steps says otherwise.")  # fmt: skip
+@click.option("--all", "every_row", is_flag=True, help="Show each parameter, not what is alike in one line.")
+@click.option("--plot", metavar="FILE", type=click.Path(path_type=Path), help="Draw the gradient norm of each parameter into FILE "
+              "(.png, .svg, .pdf); needs matplotlib.")  # fmt: skip
+@click.option("--format", "format_name", type=click.Choice(formats.names()), default="text", show_default=True)
+@click.option(
+    "--output",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="Write the report to FILE instead of standard error.",
+)
+@click.option("--lang", type=click.Choice(["en", "zh"]), help="Language of the report; default from the locale.")
+@click.argument("script")
+@click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
+def command(
+    module: bool,
+    steps: int | None,
+    then: Any,
+    samples: int | None,
+    every_row: bool,
+    plot: Path | None,
+    format_name: str,
+    output: Path | None,
+    lang: str | None,
+    script: str,
+    arguments: tuple[str, ...],
+) -> Callable[[], None] | int:
+    """Run SCRIPT with ARGUMENTS up to its first training steps, and account for each parameter: whether a gradient can arrive,
+    did arrive, and changed it.
+
+    The exit code is 1 with findings, else 0; the program's own where it fails.
+    """
+    language = render.language_of(lang)
+    program = launch.Program(script, arguments, module)
+    target = output.absolute() if output is not None else None
+    picture = plot.absolute() if plot is not None else None
+    plan = auditing.Plan(steps if steps is not None or samples is None else 1, then, samples)
+    try:
+        with _progress(plan.steps, language) as on_step:
+            audited = auditing.audit(program, plan, on_step)
+    except launch.CannotRun as error:
+        click.echo(f"gradwhy: {error}", err=True)
+        return 2
+    except session.TorchMissing:
+        told = Message("words.torch-missing", {"python": sys.executable})
+        click.echo(f"gradwhy: {render.sentence(told, language)}", err=True)
+        return 2
+    outcome = audited.outcome
+    report = outcome.report
+    try:
+        if not delivery.deliver(report, format_name, target, language, every_row):
+            told = Message("words.nothing-trained", dict(report.examined))
+            delivery.say(f"gradwhy: {render.sentence(told, language)}")
+        if picture is not None:
+            _draw(report, picture, language)
+    except Exception as fault:
+        delivery.say(f"gradwhy: {type(fault).__name__}: {fault}")
+    if outcome.error is not None:
+        return functools.partial(launch.end_like, outcome.error)
+    return int(any(finding.severity in ("error", "warning") for finding in report.findings))
+
+
+def _draw(report: Any, picture: Path, language: str) -> None:
+    from gradwhy.report import picture as drawing
+
+    try:
+        drawing.draw(report.parameters, picture, language)
+    except ModuleNotFoundError:
+        delivery.say(f"gradwhy: {render.sentence(Message('words.matplotlib-missing', {}), language)}")
+
+
+@contextlib.contextmanager
+def _progress(steps: int | None, language: str) -> Iterator[Callable[[int], None]]:
+    """A bar on a terminal's standard error; nothing elsewhere."""
+    if sys.stderr is None or not sys.stderr.isatty():
+        yield lambda done: None
+        return
+    from rich.console import Console
+    from rich.progress import Progress, TextColumn, BarColumn, MofNCompleteColumn
+
+    title = render.sentence(Message("words.watching-steps", {}), language)
+    columns = (TextColumn(title), BarColumn(), MofNCompleteColumn())
+    with Progress(
+        *columns, console=Console(stderr=True), transient=True, redirect_stdout=False, redirect_stderr=False
+    ) as bar:
+        task = bar.add_task("", total=steps)
+        yield lambda done: bar.update(task, completed=done)

@@ -1,0 +1,46 @@
+"""A term of the loss that is a constant for autograd although it was computed from what is to be trained."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from gradwhy.findings import Argument, Code, Evidence, Finding, Message, Step
+from gradwhy.runtime import feeding
+from gradwhy.runtime.account import Place
+from gradwhy.runtime.audit.case import Case
+
+RANK = 18
+
+
+def find(case: Case) -> Iterable[Finding]:
+    told: set[tuple[str, int]] = set()
+    for term in case.terms.lines.values():
+        explanation = term.explanation
+        if explanation is None or not term.backward:
+            continue
+        place = (explanation.at.file, explanation.at.line)
+        if place in told:
+            continue
+        told.add(place)
+        name = term.name or "a term of the loss"
+        facts: dict[str, Argument] = {"name": Code(name), "loss": Code(name)}
+        record = explanation.cut.record if explanation.cut is not None else None
+        if record is not None:
+            facts |= feeding.facts_of(record)
+            case.claimed |= feeding.leaves_of(record) - set(case.ledger.reached)
+        steps = [
+            Step(at=explanation.at, before="tracked", after="cut", note=Message("words.path-lost", facts)),
+            Step(at=term.site.location(), note=Message("words.added-here", facts)),
+        ]
+        yield case.finding(
+            explanation.cause,
+            "silent-detached-branch",
+            Place(explanation.at, explanation.subject),
+            facts=facts,
+            headline="silent-detached-branch.headline-term",
+            steps=steps,
+            evidence=[Evidence(kind="tensor", subject=name, facts={"requires_grad": False})],
+            certain=explanation.certain,
+            severity="error" if explanation.certain else "warning",
+            surfaces=term.backward[0],
+        )

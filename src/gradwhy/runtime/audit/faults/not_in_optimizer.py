@@ -1,0 +1,128 @@
+"""Parameters that get a gradient in each pass and are in no optimizer: replaced, released late, hidden, or left out."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator
+
+from gradwhy.findings import Argument, Code, Evidence, Finding, Message, Step
+from gradwhy.runtime.account import Place, call_at
+from gradwhy.runtime.audit.case import Case, Held, at, place_of
+from gradwhy.runtime.audit.roster import Member
+from gradwhy.source.slicing import definitions
+
+RANK = 10
+_SYMPTOM = "silent-not-in-optimizer"
+_STALE = "silent-stale-optimizer"
+
+
+def find(case: Case) -> Iterable[Finding]:
+    trained = [held for held in case.optimizers if _trains_modules(held, case)]
+    if not trained:
+        return
+    everywhere = frozenset(key for held in case.optimizers for key in held.ids)
+    left = [
+        member
+        for member in case.roster.members.values()
+        if member.key not in everywhere
+        and member.key not in case.claimed
+        and member.requires_grad
+        and not member.by_hand
+        and (member.home in ("registered", "hidden", "computed") or (member.home == "alone" and member.is_parameter))
+        and sum(p.used and p.fills(member.key) for p in case.ledger.passes) > 1
+    ]
+    roots: dict[str, list[Member]] = {}
+    for member in left:
+        place = f"{member.place.at.file}:{member.place.at.line}" if member.place is not None else member.name
+        roots.setdefault(member.root if member.home == "registered" else place, []).append(member)
+    for members in roots.values():
+        held = _nearest(members, trained, case)
+        if held is not None:
+            yield from _explain(members, held, case)
+
+
+def _trains_modules(held: Held, case: Case) -> bool:
+    """Whether an optimizer holds parameters of modules and not, say, an image."""
+    return bool(held.chain) and any(m.is_parameter or m.home == "registered" for m in case.members(held.ids))
+
+
+def _nearest(members: list[Member], optimizers: list[Held], case: Case) -> Held | None:
+    """The optimizer that a person would have expected to hold them: the one with most of the same module, the latest."""
+    root = members[0].root
+    return max(optimizers, key=lambda h: (sum(m.root == root for m in case.members(h.ids)), h.order), default=None)
+
+
+def _explain(members: list[Member], held: Held, case: Case) -> Iterator[Finding]:
+    ids = {member.key for member in members}
+    first = members[0]
+    name = case.owner(ids) or first.name
+    facts: dict[str, Argument] = {"name": Code(name), "count": len(ids)}
+    evidence = [
+        Evidence(
+            kind="parameter", subject=name, facts={"requires_grad": True, "in_optimizers": 0, "parameters": len(ids)}
+        )
+    ]
+    surfaces = next((s.chain[0] for s in reversed(case.ledger.steps) if s.optimizer == held.number and s.chain), None)
+    built = Step(at=held.chain[0].location(), note=Message("words.optimizer-made"))
+    if first.home in ("hidden", "computed") and first.place is not None:
+        cause = "param-not-registered" if first.home == "hidden" else "to-device-non-leaf"
+        case.claimed |= ids
+        yield case.finding(
+            cause, _SYMPTOM, first.place, facts=facts, key="hidden", steps=[], evidence=evidence, surfaces=surfaces
+        )
+        return
+    orphans = [
+        m
+        for m in case.members(held.ids)
+        if not m.alive and (not m.root or m.root == first.root or m.name == first.name)
+    ]
+    if orphans:
+        case.claimed |= ids
+        facts["gone"] = len(orphans)
+        yield case.finding(
+            "stale-optimizer", _STALE, at(held.chain[0]), facts=facts, key="audit", evidence=evidence, surfaces=surfaces
+        )
+        return
+    released = [
+        change
+        for change in case.watch.journal.flags.values()
+        if change.value and change.order > held.order and change.tensors.keys() & ids and change.chain
+    ]
+    if released:
+        case.claimed |= ids
+        released_at = max(released, key=lambda change: change.order).chain[0]
+        place = _filter(held) or at(held.chain[0])
+        steps = [
+            Step(at=place.at, note=Message("words.optimizer-made")),
+            Step(at=released_at.location(), note=Message("words.released-here", facts)),
+        ]
+        yield case.finding(
+            "requires-grad-late", _SYMPTOM, place, facts=facts, key="optimizer", steps=steps, evidence=evidence,
+            surfaces=surfaces,
+        )  # fmt: skip
+        return
+    same_root = any(member.root == first.root for member in case.members(held.ids))
+    if not same_root and (not first.training or first.loaded):
+        # A finished network that only judges: a perceptual loss, a teacher.
+        return
+    case.claimed |= ids
+    yield case.finding(
+        "parameter-left-out", _SYMPTOM, at(held.chain[0]), facts=facts, steps=[built], evidence=evidence,
+        certain=same_root, severity="error" if same_root else "warning", surfaces=surfaces,
+    )  # fmt: skip
+
+
+def _filter(held: Held) -> Place | None:
+    """The line of the same function that chose what the optimizer gets by its flag."""
+    site = held.chain[0]
+    call, source = call_at(site), site.source
+    given = call.args[0] if call is not None and call.args else None
+    if source is None or not isinstance(given, ast.Name):
+        return None
+    scope = source.function(given) or source.tree
+    for names, value, _ in definitions(scope) if scope is not None else ():
+        if given.id in names and any(
+            isinstance(n, ast.Attribute) and n.attr == "requires_grad" for n in ast.walk(value)
+        ):
+            return place_of(source, value)
+    return None

@@ -1,0 +1,101 @@
+"""From the ledger to the report: the case of one audit, its findings in order, and the table of parameters."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from gradwhy.findings import Finding, Message, Parameter, Report
+from gradwhy.runtime.audit.case import Case
+from gradwhy.runtime.audit.faults import Fault, all_faults
+
+if TYPE_CHECKING:
+    from gradwhy.runtime.audit.observer import Observer
+
+_SEVERITY = {"error": 0, "warning": 1, "note": 2}
+
+
+def findings(case: Case) -> list[Finding]:
+    """The findings of all faults. One that breaks is noted and does not silence the others."""
+    recorder = case.watch.recorder
+    loaded: list[Fault] = []
+    for load in all_faults():
+        try:
+            loaded.append(load())
+        except Exception as trouble:
+            recorder.note_fault(trouble)
+    found: list[tuple[int, Finding]] = []
+    for fault in sorted(loaded, key=lambda each: each.RANK):
+        try:
+            for finding in fault.find(case):
+                found.append((fault.RANK, finding))
+        except Exception as trouble:
+            recorder.note_fault(trouble)
+    found.sort(key=lambda pair: (_SEVERITY[pair[1].severity], pair[1].certainty != "proven", pair[0]))
+    return [finding for _, finding in found]
+
+
+def joined(report: Report, observer: Observer) -> Report:
+    """The report of the run, with what the audit adds: findings, the table, and what was examined."""
+    case = observer.case()
+    for finding in report.findings:
+        case.explained.add((finding.at.file, finding.at.line))
+    if any(f.symptom == "silent-leaf-loss" for f in report.findings):
+        # The loss never had a path: that no parameter has a gradient follows from it.
+        case.claimed |= {key for held in case.optimizers for key in held.ids}
+    own = [f for f in findings(case) if (f.at.file, f.at.line) not in case.explained]
+    loud = [f for f in report.findings if f.severity == "error"]
+    rest = [f for f in report.findings if f.severity != "error"]
+    everything = sorted([*own, *rest], key=lambda f: _SEVERITY[f.severity])
+    table = rows(case)
+    examined = {
+        **report.examined,
+        "parameters": max(len(table), report.examined.get("parameters", 0)),
+        "passes": len(case.ledger.passes),
+        "steps": sum(case.ledger.updates.values()) or report.examined.get("steps", 0),
+    }
+    notes = tuple(
+        Message("words.own-fault", {"error": f"{type(t).__name__}: {t}"}) for t in case.watch.recorder.faults[:1]
+    )
+    return replace(
+        report,
+        findings=(*loud, *everything),
+        examined=examined,
+        parameters=tuple(table),
+        notes=tuple(dict.fromkeys((*report.notes, *notes))),
+    )
+
+
+def rows(case: Case) -> list[Parameter]:
+    """One row a parameter, in the order of their names."""
+    table: list[Parameter] = []
+    for member in case.roster.members.values():
+        held = case.held_by(member.key)
+        if not member.is_parameter and not held:
+            continue
+        if not member.alive and not held:
+            continue
+        last = held[-1] if held else None
+        account = case.ledger.accounts.get((last.number, member.key)) if last is not None else None
+        group = (
+            f"{last.kind}[{last.options[member.key]['group']}]"
+            if last is not None and member.key in last.options
+            else ""
+        )
+        table.append(
+            Parameter(
+                name=member.name or f"{last.kind if last else ''} parameter",
+                module=member.module,
+                shape=member.shape,
+                requires_grad=member.requires_grad,
+                group=group,
+                gradient=account.state if account is not None else "none",
+                norm=account.norm if account is not None else 0.0,
+                changed=account.changed if account is not None else 0,
+                relative=account.relative if account is not None else 0.0,
+                steps=account.steps if account is not None else 0,
+                without=account.counts.get("none", 0) if account is not None else 0,
+                passes=case.ledger.reached.get(member.key, 0),
+            )
+        )
+    return table

@@ -1,0 +1,397 @@
+"""Listens to what a training step is made of, and fills the ledger. Nothing of the program is changed or held."""
+
+from __future__ import annotations
+
+import sys
+import weakref
+from collections.abc import Callable, Iterable
+from types import FrameType, GeneratorType
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch.nn.utils import clip_grad
+from torch.optim import Optimizer
+from torch.optim import optimizer as optimizers
+
+from gradwhy.findings import ParameterState
+from gradwhy.runtime import graph
+from gradwhy.runtime.audit import broadcasting, cancelling, masking, unreached
+from gradwhy.runtime.audit.case import Case, Held
+from gradwhy.runtime.audit.ledger import Event, Ledger, Pass, Step
+from gradwhy.runtime.audit.modules import Inspection
+from gradwhy.runtime.audit.roster import Roster
+from gradwhy.runtime.audit.terms import Terms
+from gradwhy.runtime.audit.zeros import ZeroSearch
+from gradwhy.runtime.failure import standing_at
+from gradwhy.runtime.records import node_of
+from gradwhy.runtime.sites import user_chain
+from gradwhy.runtime.writes import sequence_now
+
+if TYPE_CHECKING:
+    from gradwhy.runtime.watch import Watch
+
+# How often a line's zero gradients are traced, and how many bytes of parameters are copied to see what a step changes.
+_SEARCHES = 4
+_COPIES_AT_MOST = 1 << 31
+
+
+class Observer:
+    """What listens between ``start`` and ``stop``; it looks only while the watch records."""
+
+    def __init__(self, watch: Watch, on_step: Callable[[], None]) -> None:
+        self.watch = watch
+        self.ledger = Ledger()
+        self.roster = Roster()
+        self.inspection = Inspection()
+        self.terms = Terms(watch)
+        self.on_step = on_step
+        self.numbers: dict[int, int] = {}
+        """id of an optimizer -> its number in the journal's order of making."""
+        self.optimizers: dict[int, weakref.ref[Any]] = {}
+        self.masks = masking.Masks()
+        self.held: dict[int, Held] = {}
+        self._loaded: set[int] = set()
+        self._before: dict[int, list[Any]] = {}
+        self._used: dict[int, tuple[int, int]] = {}
+        """id of a leaf -> (version of its gradient, id of it) when an optimizer had used it."""
+        self._step_depth = 0
+        self._looked = -1
+        self._searches: dict[Any, int] = {}
+        self._scanned: dict[Any, int] = {}
+        self._undo: list[Callable[[], None]] = []
+
+    # -- putting it in place
+
+    def start(self) -> None:
+        watch = self.watch
+        before = optimizers.register_optimizer_step_pre_hook(self._before_step)
+        after = optimizers.register_optimizer_step_post_hook(self._after_step)
+        self._undo += [before.remove, after.remove]
+        if hasattr(torch.autograd, "_engine_run_backward"):
+            watch._replace(torch.autograd, "_engine_run_backward", self._engine, self._undo)
+        for owner in (Optimizer, torch.nn.Module):
+            watch._replace(owner, "zero_grad", self._clearing, self._undo)
+        for name in ("clip_grad_norm_", "clip_grad_value_"):
+            for place in (clip_grad, torch.nn.utils):
+                watch._replace(place, name, self._clipping, self._undo)
+        watch._replace(torch.nn.Module, "train", self._switching, self._undo)
+        watch._replace(torch.nn.Module, "load_state_dict", self._loading, self._undo)
+        self.terms.listen()
+        broadcasting.listen(watch.recorder, self.ledger)
+        masking.listen(watch.recorder, self.masks)
+
+    def stop(self) -> None:
+        self.watch.recorder.listeners.clear()
+        self.watch.recorder.writers.clear()
+        self.watch._unpatch(self._undo)
+
+    def rest(self) -> None:
+        """Stop looking: from here on the program runs as it would without us."""
+        self.stop()
+        self.watch.stop()
+
+    @property
+    def looks(self) -> bool:
+        return self.watch.recording
+
+    def number_of(self, optimizer: Any) -> int:
+        key = id(optimizer)
+        known = self.optimizers.get(key)
+        if known is None or known() is not optimizer:
+            self.optimizers[key] = weakref.ref(optimizer)
+            self.numbers[key] = max(self.numbers.values(), default=-1) + 1
+        return self.numbers[key]
+
+    def live_optimizers(self) -> Iterable[tuple[int, Any]]:
+        for key, reference in self.optimizers.items():
+            if (optimizer := reference()) is not None:
+                yield self.numbers[key], optimizer
+
+    # -- the engine
+
+    def _engine(self, original: Any) -> Any:
+        def _engine_run_backward(outputs: Any, *args: Any, **kwargs: Any) -> Any:
+            begun: list[tuple[Pass, ZeroSearch | None]] = []
+            if self.looks and torch._C._len_torch_dispatch_stack() == 0:
+                self.watch._quietly(lambda: begun.append(self._begin(outputs, args, kwargs, sys._getframe(3))))
+            done = False
+            try:
+                result = original(outputs, *args, **kwargs)
+                done = True
+                return result
+            finally:
+                for each, search in begun:
+                    if search is not None:
+                        self.watch._quietly(self._searched, search, done)
+                    if done:
+                        self.watch._quietly(self.ledger.add_pass, each)
+
+        return _engine_run_backward
+
+    def _begin(self, outputs: Any, args: Any, kwargs: Any, frame: FrameType) -> tuple[Pass, ZeroSearch | None]:
+        starts = [getattr(output, "node", None) or node_of(output) for output in outputs]
+        walk = graph.nodes_from([node for node in starts if node is not None])
+        leaves = {id(leaf): leaf for node in walk if (leaf := graph.variable_of(node)) is not None}
+        leaves |= {id(o): o for o in outputs if isinstance(o, torch.Tensor) and o.is_leaf and o.requires_grad}
+        wanted = args[3] if len(args) > 3 else ()
+        chain = user_chain(frame, limit=8)
+        each = Pass(
+            chain=chain,
+            order=self.watch.journal.next_order(),
+            leaves=frozenset(leaves),
+            numbers=frozenset(map(graph.number_of, walk)),
+            roots=tuple(graph.number_of(node) for node in starts if node is not None),
+            wanted=frozenset(map(id, wanted)) if wanted else None,
+            accumulates=bool(kwargs.get("accumulate_grad", True)),
+            kept=bool(len(args) > 1 and args[1]),
+            begun=sequence_now(),
+            inside_step=self._step_depth > 0,
+            held=frozenset(key for key, leaf in leaves.items() if self._holds_used(leaf)),
+            empty=frozenset(key for key, leaf in leaves.items() if leaf.grad is None),
+        )
+        self.terms.differentiated(each.numbers, chain)
+        if self._scanned.get(chain[:1], 0) < _SEARCHES:
+            self._scanned[chain[:1]] = self._scanned.get(chain[:1], 0) + 1
+            cancelling.scan(walk, self.watch.recorder, self.ledger)
+        zero = {k for k in leaves if any(a.state == "zero" for (_, key), a in self.ledger.accounts.items() if key == k)}
+        search = None
+        if zero and each.accumulates and self._searches.get(chain[:1], 0) < _SEARCHES:
+            self._searches[chain[:1]] = self._searches.get(chain[:1], 0) + 1
+            search = ZeroSearch(walk, zero, self.watch.recorder)
+        return each, search
+
+    def _searched(self, search: ZeroSearch, done: bool) -> None:
+        search.end()
+        if done:
+            self.ledger.zeroed.update(search.found())
+        search.forget()
+
+    def _holds_used(self, leaf: Any) -> bool:
+        used = self._used.get(id(leaf))
+        if used is None or leaf.grad is None:
+            return False
+        return (leaf.grad._version, id(leaf.grad)) == used
+
+    # -- optimizers
+
+    def _before_step(self, optimizer: Any, args: Any, kwargs: Any) -> None:
+        self._step_depth += 1
+        if self.looks:
+            self.watch._quietly(self._take_stock, optimizer, args, kwargs, sys._getframe(1))
+
+    def _after_step(self, optimizer: Any, args: Any, kwargs: Any) -> None:
+        self._step_depth = max(self._step_depth - 1, 0)
+        if self.looks:
+            self.watch._quietly(self._settle, optimizer, args, kwargs, sys._getframe(1))
+        self.on_step()
+
+    def _take_stock(self, optimizer: Any, args: Any, kwargs: Any, frame: FrameType) -> None:
+        parameters = parameters_of(optimizer)
+        self._hold(optimizer)
+        self._look(parameters, frame)
+        if not _has_closure(args, kwargs):
+            self._note_gradients(optimizer, parameters, frame)
+        if sum(p.numel() * p.element_size() for p in parameters) <= _COPIES_AT_MOST:
+            with torch._C.DisableTorchFunction():
+                self._before[id(optimizer)] = [p.detach().clone() for p in parameters]
+
+    def _settle(self, optimizer: Any, args: Any, kwargs: Any, frame: FrameType) -> None:
+        parameters = parameters_of(optimizer)
+        number = self.number_of(optimizer)
+        if _has_closure(args, kwargs):
+            self._note_gradients(optimizer, parameters, frame)
+        copies = self._before.pop(id(optimizer), [])
+        with torch._C.DisableTorchFunction():
+            self.masks.settle(number, parameters, copies)
+            for parameter, copy in zip(parameters, copies) if len(copies) == len(parameters) else ():
+                account = self.ledger.account(number, id(parameter))
+                now = parameter.detach()
+                if now.shape == copy.shape and not torch.equal(now, copy):
+                    account.changed += 1
+                    size = float(copy.norm()) if copy.is_floating_point() else 0.0
+                    account.relative = float((now - copy).norm()) / size if size else 1.0
+                account.all_zero = not bool(copy.any())
+            for parameter in parameters:
+                gradient = parameter.grad
+                if gradient is not None and not gradient.is_sparse and bool(gradient.any()):
+                    self._used[id(parameter)] = (gradient._version, id(gradient))
+        self.ledger.updates[number] = self.ledger.updates.get(number, 0) + 1
+
+    def _note_gradients(self, optimizer: Any, parameters: list[Any], frame: FrameType) -> None:
+        number, ledger = self.number_of(optimizer), self.ledger
+        states = states_of(parameters)
+        for parameter, (state, norm) in zip(parameters, states):
+            ledger.account(number, id(parameter)).note(state, norm)
+        previous = next((s for s in reversed(ledger.steps) if s.optimizer == number), None)
+        since = previous.order if previous is not None else -1
+        ids = {id(parameter) for parameter in parameters}
+        passes = [p for p in ledger.passes if p.order > since and p.accumulates and p.leaves & ids]
+        fed = sum(state != "none" for state, _ in states)
+        for each in passes if fed else ():
+            each.used = each.used or not each.dropped
+        step = Step(
+            optimizer=number,
+            chain=user_chain(frame, limit=8),
+            order=self.watch.journal.next_order(),
+            fed=fed,
+            of=sum(parameter.requires_grad for parameter in parameters),
+            number=sequence_now(),
+            carried=previous is not None and self._is_carried(passes, ids),
+        )
+        ledger.steps.append(step)
+        without = {id(p) for p, (state, _) in zip(parameters, states) if state == "none" and p.requires_grad}
+        steps = ledger.updates.get(number, 0) + 1
+        if without and steps > 1 and steps & (steps - 1) == 0:
+            ledger.lost.update(unreached.explain(frozenset(without), since, step, self))
+
+    def _is_carried(self, passes: list[Pass], ids: set[int]) -> bool:
+        """Whether the first of the passes added to gradients that had been used, and nothing cleared them since."""
+        if not passes or not passes[0].held & ids or any(p.empty & ids for p in passes):
+            return False
+        now = self.watch.journal.order
+        return not any(e.ids & ids for e in self.ledger.events_between("clear", passes[0].order, now + 1))
+
+    def _hold(self, optimizer: Any) -> None:
+        """Remember what an optimizer holds now, and what it is told to do with it."""
+        number = self.number_of(optimizer)
+        options: dict[int, dict[str, Any]] = {}
+        for index, group in enumerate(optimizer.param_groups):
+            kept = {k: v for k, v in group.items() if isinstance(v, (int, float, bool))} | {"group": index}
+            options |= {id(parameter): kept for parameter in group["params"]}
+        known = self.held.get(number)
+        if known is not None and known.options == options:
+            return
+        made = next((r for r in self.watch.journal.optimizers if r.reference() is optimizer), None)
+        self.held[number] = Held(
+            number=number,
+            kind=type(optimizer).__name__,
+            chain=made.chain if made is not None else (),
+            order=made.order if made is not None else 0,
+            ids=frozenset(options) | (known.ids if known is not None else frozenset()),
+            options=options,
+        )
+
+    def case(self) -> Case:
+        """What the faults look at, when the watched steps are over."""
+        held = [self.held[number] for number in sorted(self.held)]
+        return Case(self.watch, self.ledger, self.roster, self.inspection, self.terms, self.masks, held)
+
+    # -- names
+
+    def _look(self, parameters: list[Any], frame: FrameType) -> None:
+        """Name what isn't named yet, and look at the modules: at steps 1, 2, 4, 8 …, and where something new trains."""
+        total = sum(self.ledger.updates.values())
+        known = self.roster.members
+        new = any(id(p) not in known for p in parameters) or any(key not in known for key in self.ledger.reached)
+        regular = total & (total - 1) == 0
+        if total == self._looked or not (regular or (new and self.roster.names < 64)):
+            return
+        self._looked = total
+        failure = standing_at(frame)
+        with torch._C.DisableTorchFunction():
+            for record in self.watch.journal.optimizers:
+                if (other := record.reference()) is not None:
+                    self._hold(other)
+            names = self.roster.look(failure, self.watch.journal.order, self._loaded, self.watch.recorder)
+            for parameter in parameters:
+                self.roster.keep(parameter, self.watch.journal.order)
+            self.inspection.look(names, failure, self)
+
+    # -- clearing, clipping, modes
+
+    def _clearing(self, original: Any) -> Any:
+        def zero_grad(owner: Any, *args: Any, **kwargs: Any) -> Any:
+            if self.looks:
+                self.watch._quietly(self._note, "clear", _parameters_in(owner), sys._getframe(1))
+            return original(owner, *args, **kwargs)
+
+        return zero_grad
+
+    def _clipping(self, original: Any) -> Any:
+        def clip(parameters: Any, *args: Any, **kwargs: Any) -> Any:
+            given = parameters
+            if isinstance(parameters, GeneratorType):
+                # It can be read once only: torch gets one of its own, and warns of an empty one as ever.
+                given = list(parameters)
+                parameters = (each for each in given)
+            if self.looks and isinstance(given, (list, tuple, torch.Tensor)):
+                held = [given] if isinstance(given, torch.Tensor) else list(given)
+                self.watch._quietly(self._note, "clip", held, sys._getframe(1))
+            return original(parameters, *args, **kwargs)
+
+        return clip
+
+    def _switching(self, original: Any) -> Any:
+        own_file = original.__wrapped__.__code__.co_filename if hasattr(original, "__wrapped__") else ""
+
+        def train(module: Any, mode: bool = True) -> Any:
+            frame = sys._getframe(1)
+            # A module switches its children itself.
+            inner = frame.f_code.co_filename == own_file and frame.f_code.co_name == "train"
+            if self.looks and not inner:
+                self.watch._quietly(self._mode, module, bool(mode), frame)
+            return original(module, mode)
+
+        return train
+
+    def _loading(self, original: Any) -> Any:
+        def load_state_dict(module: Any, *args: Any, **kwargs: Any) -> Any:
+            result = original(module, *args, **kwargs)
+            self.watch._quietly(lambda: self._loaded.update(id(m) for m in torch.nn.Module.modules(module)))
+            return result
+
+        return load_state_dict
+
+    def _mode(self, module: Any, mode: bool, frame: FrameType) -> None:
+        ids = frozenset(id(inner) for inner in torch.nn.Module.modules(module))
+        event = Event("train" if mode else "eval", user_chain(frame, limit=8), self.watch.journal.next_order(), ids)
+        self.ledger.events.append(event)
+
+    def _note(self, kind: Any, parameters: list[Any], frame: FrameType) -> None:
+        chain = user_chain(frame, limit=8)
+        if not chain:
+            return
+        with torch._C.DisableTorchFunction():
+            fed = sum(state not in ("none", "zero") for state, _ in states_of(parameters))
+        ids = frozenset(map(id, parameters))
+        order = self.watch.journal.next_order()
+        if kind == "clear":
+            last_step = max((s.order for s in self.ledger.steps), default=-1)
+            for each in self.ledger.passes:
+                if each.accumulates and each.order > last_step and not each.used and each.leaves & ids:
+                    each.dropped = True
+        self.ledger.events.append(Event(kind, chain, order, ids, fed, sequence_now()))
+
+
+def parameters_of(optimizer: Any) -> list[Any]:
+    """The tensors that an optimizer holds, each once."""
+    found = {id(p): p for group in optimizer.param_groups for p in group["params"] if isinstance(p, torch.Tensor)}
+    return list(found.values())
+
+
+def states_of(parameters: list[Any]) -> list[tuple[ParameterState, float]]:
+    """Of each tensor: whether its gradient is missing, zero throughout, finite or not, and its 2-norm."""
+    found: list[tuple[ParameterState, float]] = []
+    with torch._C.DisableTorchFunction():
+        for parameter in parameters:
+            gradient = parameter.grad if parameter.is_leaf or parameter.retains_grad else None
+            if gradient is None:
+                found.append(("none", 0.0))
+                continue
+            values = gradient._values() if gradient.is_sparse else gradient
+            norm = float(values.detach().norm()) if values.numel() else 0.0
+            if norm == 0.0:
+                # Squares of small numbers vanish, the numbers need not.
+                found.append(("finite", norm) if values.numel() and bool(values.any()) else ("zero", 0.0))
+            else:
+                finite = norm - norm == 0.0 or bool(torch.isfinite(values).all())
+                found.append(("finite" if finite else "not-finite", norm))
+    return found
+
+
+def _has_closure(args: Any, kwargs: Any) -> bool:
+    return len(args) > 1 or kwargs.get("closure") is not None
+
+
+def _parameters_in(owner: Any) -> list[Any]:
+    return parameters_of(owner) if isinstance(owner, Optimizer) else list(torch.nn.Module.parameters(owner))

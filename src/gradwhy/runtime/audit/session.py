@@ -1,0 +1,103 @@
+"""One audit, from the start of the program to its end or to the step after which it is stopped."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+from gradwhy.findings import Message
+from gradwhy.runtime import launch, session
+
+if TYPE_CHECKING:
+    from gradwhy.runtime.watch import Watch
+
+Then: TypeAlias = Literal["stop", "continue"]
+
+_AT_LEAST = 2
+_SECONDS = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """How long to watch. ``steps``: of all optimizers together, None for half a minute and at least two of each;
+    ``samples``: how many of each batch of the program's loaders are used, None for all."""
+
+    steps: int | None = None
+    then: Then = "stop"
+    samples: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Audited:
+    """How the audited program ended."""
+
+    outcome: session.Outcome
+    stopped: bool
+    """Whether the audit ended it."""
+
+
+class _Pace:
+    """Counts steps, and says when enough were seen."""
+
+    def __init__(self, plan: Plan, on_step: Callable[[int], None]) -> None:
+        self.plan = plan
+        self.done = 0
+        self.over = False
+        self._since = time.monotonic()
+        self._on_step = on_step
+        self.observer: Any = None
+
+    def stepped(self) -> None:
+        self.done += 1
+        self._on_step(self.done)
+        if not self.over and self._is_enough():
+            self.over = True
+            if self.plan.then == "stop":
+                raise session.Stopped
+            # From here on the program runs as it would without us.
+            self.observer.rest()
+
+    def _is_enough(self) -> bool:
+        if self.plan.steps is not None:
+            return self.done >= self.plan.steps
+        if time.monotonic() - self._since < _SECONDS:
+            return False
+        counts = self.observer.ledger.updates
+        return all(counts.get(number, 0) >= _AT_LEAST for number, _ in self.observer.live_optimizers())
+
+
+def audit(program: launch.Program, plan: Plan, on_step: Callable[[int], None] = lambda done: None) -> Audited:
+    """Run a program under audit. ``on_step`` hears of each watched step.
+
+    Raises ``launch.CannotRun`` and ``session.TorchMissing`` before anything of the program has run.
+    """
+    pace = _Pace(plan, on_step)
+
+    def attend(watch: Watch) -> Callable[[], None]:
+        # Imported here: it needs torch, which the program has just imported.
+        from gradwhy.runtime.audit.observer import Observer
+
+        observer = Observer(watch, pace.stepped)
+        pace.observer = observer
+        observer.start()
+        undo = [observer.stop]
+        if plan.samples is not None:
+            from gradwhy.runtime.audit import samples
+
+            undo.append(samples.limit(plan.samples))
+        return lambda: [each() for each in undo] and None
+
+    outcome = session.run(program, "always", nan=True, attend=attend)
+    stopped = isinstance(outcome.error, session.Stopped)
+    report = outcome.report
+    if pace.observer is not None:
+        from gradwhy.runtime.audit import gathering
+
+        try:
+            report = gathering.joined(report, pace.observer)
+        except Exception as fault:
+            note = Message("words.own-fault", {"error": f"{type(fault).__name__}: {fault}"})
+            report = replace(report, notes=(*report.notes, note))
+    return Audited(replace(outcome, error=None if stopped else outcome.error, report=report), stopped)

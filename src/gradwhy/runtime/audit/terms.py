@@ -1,0 +1,99 @@
+"""Terms of a loss that are constants for autograd although they were computed from what is to be trained."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass, replace
+from types import FrameType
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from gradwhy.runtime.explanation import Explanation, Loss
+from gradwhy.runtime.failure import standing_at
+from gradwhy.runtime.names import Names
+from gradwhy.runtime.records import Record, node_of
+from gradwhy.runtime.sites import Site, user_frame
+
+if TYPE_CHECKING:
+    from gradwhy.runtime.watch import Watch
+
+_ADDING = ("add", "sub", "__add__", "__radd__", "__sub__", "__rsub__", "__iadd__", "__isub__", "add_", "rsub")
+_TRIES = 3
+
+
+@dataclass(slots=True)
+class Term:
+    """One line that adds such a term: what lost its path, and whether the sum was differentiated."""
+
+    site: Site
+    explanation: Explanation | None
+    name: str
+    numbers: set[int]
+    tries: int = 0
+    backward: tuple[Site, ...] = ()
+
+
+class Terms:
+    """Looks at sums of single numbers only; each line is explained once."""
+
+    def __init__(self, watch: Watch) -> None:
+        self._watch = watch
+        self.lines: dict[tuple[int, int], Term] = {}
+
+    def listen(self) -> None:
+        owners = (torch, torch.Tensor)
+        functions = [getattr(owner, name, None) for owner in owners for name in _ADDING] + [torch.stack]
+        self._watch.recorder.listeners.update({function: self.join for function in functions if function is not None})
+
+    def join(self, args: Any, kwargs: Any, result: Any, frame: FrameType) -> None:
+        """A sum that has a path, of one number, or several numbers that were stacked."""
+        if not args or result.dim() > 1:
+            return
+        operands = args[0] if isinstance(args[0], (list, tuple)) else args[:2]
+        for operand in operands:
+            record = self._record(operand)
+            if record is not None:
+                self._add(operand, record, result, frame)
+
+    def _record(self, operand: Any) -> Record | None:
+        recorder = self._watch.recorder
+        if isinstance(operand, torch.Tensor):
+            return recorder.record_of(operand) if operand.dim() == 0 else None
+        return recorder.departures.numbers.get(operand) if type(operand) is float else None
+
+    def _add(self, operand: Any, record: Record, result: Any, frame: FrameType) -> None:
+        user = user_frame(frame)
+        node = node_of(result)
+        if user is None or node is None:
+            return
+        key = (id(user.f_code), user.f_lasti)
+        term = self.lines.get(key)
+        if term is None:
+            term = self.lines[key] = Term(Site(user.f_code, user.f_lasti), None, "", set())
+        if term.explanation is None and term.tries < _TRIES:
+            term.tries += 1
+            self._explain(term, operand, record, user)
+        if term.explanation is not None and not term.backward:
+            term.numbers = {node._sequence_nr()}
+
+    def _explain(self, term: Term, operand: Any, record: Record, frame: FrameType) -> None:
+        from gradwhy.runtime.probes import Situation
+        from gradwhy.runtime.probes.no_graph import explanations
+
+        failure = standing_at(frame)
+        surface = failure.surface
+        if surface is None:
+            return
+        situation = Situation(failure, self._watch, Names(failure.frames))
+        loss = replace(Loss.of(operand, 0, surface, situation, record), name=situation.names.variable(operand))
+        found = [e for e in explanations(loss, situation) if e.trains and e.certain and e.cut is not None]
+        if found:
+            # No tensor may stay in what is kept.
+            term.explanation, term.name = found[0], loss.name
+
+    def differentiated(self, numbers: Collection[int], chain: tuple[Site, ...]) -> None:
+        """A pass went through a graph with these nodes."""
+        for term in self.lines.values():
+            if not term.backward and term.numbers & set(numbers):
+                term.backward = chain
