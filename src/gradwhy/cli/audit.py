@@ -28,11 +28,11 @@ from gradwhy.runtime.audit import session as auditing
               "least two of each optimizer.")  # fmt: skip
 @click.option("--then", type=click.Choice(["stop", "continue"]), default="stop", show_default=True,
               help="What becomes of the program after that.")  # fmt: skip
-@click.option("--samples", metavar="K", type=click.IntRange(min=1), help="Use K samples of each batch of the program's data loaders, "
-              "and one step unless --steps says otherwise.")  # fmt: skip
+@click.option("--samples", metavar="K", type=click.IntRange(min=1), help="Use K samples of each batch of the program's "
+              "data loaders, and one step unless --steps says otherwise.")  # fmt: skip
 @click.option("--all", "every_row", is_flag=True, help="Show each parameter, not what is alike in one line.")
-@click.option("--plot", metavar="FILE", type=click.Path(path_type=Path), help="Draw the gradient norm of each parameter into FILE "
-              "(.png, .svg, .pdf); needs matplotlib.")  # fmt: skip
+@click.option("--plot", metavar="FILE", type=click.Path(path_type=Path), help="Draw the gradient norm of each parameter "
+              "into FILE (.png, .svg, .pdf); needs matplotlib.")  # fmt: skip
 @click.option("--format", "format_name", type=click.Choice(formats.names()), default="text", show_default=True)
 @click.option(
     "--output",
@@ -107,7 +107,7 @@ def _progress(steps: int | None, language: str) -> Iterator[Callable[[int], None
         yield lambda done: None
         return
     from rich.console import Console
-    from rich.progress import Progress, TextColumn, BarColumn, MofNCompleteColumn
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
     title = render.sentence(Message("words.watching-steps", {}), language)
     columns = (TextColumn(title), BarColumn(), MofNCompleteColumn())

@@ -12,8 +12,9 @@ ParameterState: TypeAlias = Literal["none", "zero", "finite", "not-finite"]
 class Parameter:
     """``steps`` of its optimizer were watched; in ``without`` of them no gradient had arrived.
 
-    ``group``: which optimizer and parameter group hold it, "" for none. ``gradient``: its state at the last of these steps, and
-    ``norm`` its 2-norm there. ``changed``: the steps that changed it; ``relative``: the norm of the last change by the norm of the values.
+    ``group``: which optimizer and parameter group hold it, "" for none. ``gradient``: its state at the last of these steps,
+    and ``norm`` its 2-norm there. ``changed``: the steps that changed it; ``relative``: the norm of the last change, divided by
+    the norm of the values.
     """
 
     name: str

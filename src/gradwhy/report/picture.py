@@ -1,4 +1,4 @@
-"""A picture of the audit's table: the gradient norm of each parameter, so that missing and vanishing ones are seen at a glance."""
+"""A picture of the audit's table: the gradient norm of each parameter, so that missing ones are seen at a glance."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def draw(parameters: Sequence[Parameter], file: Path, language: str) -> None:
 
     The module draws by itself: no window is opened, and the program's own figures and backend are left alone.
     """
-    from matplotlib.figure import Figure
+    from matplotlib.figure import Figure  # type: ignore[import-not-found,unused-ignore]
 
     words = load.words(language)
     shown = list(parameters)

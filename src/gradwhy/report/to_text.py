@@ -215,7 +215,7 @@ class _Page:
                 line[0] = "…" + line[0][-(widths[0] - 1) :]
             text = "  ".join(set_cell_size(cell, width) for cell, width in zip(line, widths))
             self.lines.append(Text("  " + text, style))
-        counts: dict[str, Argument] = {k: v for k, v in report.examined.items()}
+        counts: dict[str, Argument] = dict(report.examined)
         key = "audited" if report.findings else "audited-clean"
         self.lines.append(Text())
         self.lines += _wrapped(self.say(Message(f"words.{key}", counts)), self.width)

@@ -73,15 +73,34 @@ def _is_on_purpose(site: Site) -> bool:
     if node is None or source is None:
         return False
     scope = source.function(node) or source.tree
-    names = {dotted_name(n) for n in ast.walk(node) if isinstance(n, (ast.Name, ast.Attribute))}
-    parts: list[ast.AST] = [node]
-    parts += [value for bound, value, _ in definitions(scope) if names & set(bound)] if scope is not None else []
-    return any(_adds_a_dimension(inner) for part in parts for inner in ast.walk(part))
+    bound = list(definitions(scope)) if scope is not None else []
+    for operand in _operands(node):
+        name = dotted_name(operand)
+        values = [value for names, value, _ in bound if name and name in names]
+        if any(_adds_a_dimension(each) for each in (operand, *values)):
+            return True
+    return False
+
+
+def _operands(node: ast.AST) -> list[ast.AST]:
+    if isinstance(node, ast.BinOp):
+        return [node.left, node.right]
+    if isinstance(node, ast.Call):
+        return [*([node.func.value] if isinstance(node.func, ast.Attribute) else []), *node.args]
+    return [node]
 
 
 def _adds_a_dimension(node: ast.AST) -> bool:
+    """Of an expression, as far as the shape of its result goes: what is inside of a call's arguments does not count."""
     if isinstance(node, ast.Subscript):
         return any(isinstance(n, ast.Constant) and n.value is None for n in ast.walk(node.slice))
-    if isinstance(node, ast.Attribute):
-        return node.attr in _ON_PURPOSE
-    return isinstance(node, ast.keyword) and node.arg == "keepdim"
+    if isinstance(node, ast.BinOp):
+        return _adds_a_dimension(node.left) or _adds_a_dimension(node.right)
+    if isinstance(node, ast.UnaryOp):
+        return _adds_a_dimension(node.operand)
+    if isinstance(node, ast.Call):
+        name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+        if name in _ON_PURPOSE or any(k.arg == "keepdim" for k in node.keywords):
+            return True
+        return isinstance(node.func, ast.Attribute) and _adds_a_dimension(node.func.value)
+    return False

@@ -21,6 +21,8 @@ from gradwhy.findings import (
     fingerprint,
 )
 from gradwhy.runtime.account import Place
+from gradwhy.runtime.audit.calls import Calls
+from gradwhy.runtime.audit.functions import CustomFunctions
 from gradwhy.runtime.audit.ledger import Account, Chain, Ledger, Pass
 from gradwhy.runtime.audit.masking import Masks
 from gradwhy.runtime.audit.modules import Inspection
@@ -55,6 +57,8 @@ class Case:
     inspection: Inspection
     terms: Terms
     masks: Masks
+    calls: Calls
+    functions: CustomFunctions
     optimizers: list[Held]
     claimed: set[int] = field(default_factory=set)
     explained: set[tuple[str, int]] = field(default_factory=set)
@@ -123,8 +127,8 @@ class Case:
         fixes: tuple[Fix, ...] = (),
         headline: str = "",
     ) -> Finding:
-        """One cause at one place; ``key`` chooses among its sentences, ``headline-<key>`` and ``advice-<key>``, or ``headline`` gives
-        the id of another."""
+        """One cause at one place; ``key`` chooses among its sentences, ``headline-<key>`` and ``advice-<key>``, or ``headline``
+        gives the id of another."""
         filled: dict[str, Argument] = {"subject": Code(place.text), **(facts or {})}
         suffix = f"-{key}" if key else ""
         title = Message(f"{cause}.advice{suffix}" if advice is None else f"{cause}.{advice}", filled)

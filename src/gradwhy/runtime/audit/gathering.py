@@ -27,8 +27,7 @@ def findings(case: Case) -> list[Finding]:
     found: list[tuple[int, Finding]] = []
     for fault in sorted(loaded, key=lambda each: each.RANK):
         try:
-            for finding in fault.find(case):
-                found.append((fault.RANK, finding))
+            found += [(fault.RANK, finding) for finding in fault.find(case)]
         except Exception as trouble:
             recorder.note_fault(trouble)
     found.sort(key=lambda pair: (_SEVERITY[pair[1].severity], pair[1].certainty != "proven", pair[0]))

@@ -59,6 +59,8 @@ class Account:
     norm: float = 0.0
     changed: int = 0
     relative: float = 0.0
+    frozen_changed: int = 0
+    """Steps that changed it while it did not require grad."""
     all_zero: bool = False
     """Whether its values were all zero at its last step."""
 
@@ -83,6 +85,8 @@ class Step:
     of: int
     number: int
     """torch's number of the next node at the time."""
+    scaled: bool = False
+    """Called by a ``GradScaler``."""
     carried: bool = False
     """Every pass since its last step added to gradients that this optimizer had used already."""
 
@@ -123,6 +127,8 @@ class Zeroing:
     """Multiplied by a plain 0 that the program wrote."""
     single: bool = False
     """Normalized over one element."""
+    written: Site | None = None
+    """The line that wrote the values which keep it at zero, such as a bias."""
 
 
 @dataclass(frozen=True, slots=True)

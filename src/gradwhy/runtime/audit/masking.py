@@ -31,10 +31,15 @@ class Masks:
             self._wrote(args[0], value == 0, frame)
 
     def filled(self, args: Any, kwargs: Any, result: Any, frame: FrameType) -> None:
-        """``grad.masked_fill_(mask, 0)``, ``grad[mask] = 0``."""
-        mask = args[1] if len(args) > 2 else None
-        if isinstance(mask, torch.Tensor) and mask.dtype == torch.bool and mask.shape == args[0].shape and not args[2]:
-            self._wrote(args[0], mask.clone(), frame)
+        """``grad.masked_fill_(mask, 0)``, ``grad[index] = 0``."""
+        if len(args) < 3 or isinstance(args[2], torch.Tensor) or args[2] != 0 or not args[0].is_floating_point():
+            return
+        mask = torch.zeros_like(args[0], dtype=torch.bool)
+        if isinstance(args[1], torch.Tensor) and args[1].dtype == torch.bool and args[1].dim() == mask.dim():
+            mask |= args[1]
+        else:
+            mask[args[1]] = True
+        self._wrote(args[0], mask, frame)
 
     def zeroed(self, args: Any, kwargs: Any, result: Any, frame: FrameType) -> None:
         """``grad.zero_()`` by the program itself."""

@@ -1,8 +1,9 @@
-"""What the live modules and variables show at some of the steps: modes, flags that do nothing, one layer many times, old graphs."""
+"""What live modules and variables show at some of the steps: modes, flags that do nothing, repeated layers, old graphs."""
 
 from __future__ import annotations
 
 import difflib
+import math
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -78,6 +79,8 @@ class Inspection:
     def __init__(self) -> None:
         self.sensitive: dict[int, Sensitive] = {}
         self.flags: dict[tuple[str, bool, bool], OddFlag] = {}
+        self.single: dict[int, tuple[str, str]] = {}
+        """id of a module that normalizes over one element -> its name and kind."""
         self.repeated: dict[str, Repeated] = {}
         self.kept: dict[str, Kept] = {}
 
@@ -104,6 +107,8 @@ class Inspection:
             if isinstance(counter, torch.Tensor) and counter.device.type != "meta":
                 known.counts.append(int(counter))
                 del known.counts[1:-1]
+        if isinstance(module, torch.nn.LayerNorm) and math.prod(module.normalized_shape) == 1:
+            self.single[id(module)] = (name, type(module).__name__)
         for parameter in own:
             self._odd(vars(parameter), name, False, [parameter])
         self._odd(vars(module), name, True, list(module.parameters()))

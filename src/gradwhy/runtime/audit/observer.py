@@ -5,19 +5,20 @@ from __future__ import annotations
 import sys
 import weakref
 from collections.abc import Callable, Iterable
-from types import FrameType, GeneratorType
+from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 import torch
-from torch.nn.utils import clip_grad
-from torch.optim import Optimizer
+from torch.amp import grad_scaler
 from torch.optim import optimizer as optimizers
 
-from gradwhy.findings import ParameterState
 from gradwhy.runtime import graph
 from gradwhy.runtime.audit import broadcasting, cancelling, masking, unreached
+from gradwhy.runtime.audit.calls import Calls
 from gradwhy.runtime.audit.case import Case, Held
-from gradwhy.runtime.audit.ledger import Event, Ledger, Pass, Step
+from gradwhy.runtime.audit.functions import CustomFunctions
+from gradwhy.runtime.audit.gradients import parameters_of, states_of
+from gradwhy.runtime.audit.ledger import Ledger, Pass, Step
 from gradwhy.runtime.audit.modules import Inspection
 from gradwhy.runtime.audit.roster import Roster
 from gradwhy.runtime.audit.terms import Terms
@@ -48,9 +49,10 @@ class Observer:
         self.numbers: dict[int, int] = {}
         """id of an optimizer -> its number in the journal's order of making."""
         self.optimizers: dict[int, weakref.ref[Any]] = {}
+        self.calls = Calls(watch, self.ledger)
+        self.functions = CustomFunctions(watch)
         self.masks = masking.Masks()
         self.held: dict[int, Held] = {}
-        self._loaded: set[int] = set()
         self._before: dict[int, list[Any]] = {}
         self._used: dict[int, tuple[int, int]] = {}
         """id of a leaf -> (version of its gradient, id of it) when an optimizer had used it."""
@@ -69,13 +71,8 @@ class Observer:
         self._undo += [before.remove, after.remove]
         if hasattr(torch.autograd, "_engine_run_backward"):
             watch._replace(torch.autograd, "_engine_run_backward", self._engine, self._undo)
-        for owner in (Optimizer, torch.nn.Module):
-            watch._replace(owner, "zero_grad", self._clearing, self._undo)
-        for name in ("clip_grad_norm_", "clip_grad_value_"):
-            for place in (clip_grad, torch.nn.utils):
-                watch._replace(place, name, self._clipping, self._undo)
-        watch._replace(torch.nn.Module, "train", self._switching, self._undo)
-        watch._replace(torch.nn.Module, "load_state_dict", self._loading, self._undo)
+        watch._replace(torch.autograd.Function, "apply", self.functions.applying, self._undo)
+        self.calls.install(self._undo)
         self.terms.listen()
         broadcasting.listen(watch.recorder, self.ledger)
         masking.listen(watch.recorder, self.masks)
@@ -208,6 +205,7 @@ class Observer:
                 now = parameter.detach()
                 if now.shape == copy.shape and not torch.equal(now, copy):
                     account.changed += 1
+                    account.frozen_changed += not parameter.requires_grad
                     size = float(copy.norm()) if copy.is_floating_point() else 0.0
                     account.relative = float((now - copy).norm()) / size if size else 1.0
                 account.all_zero = not bool(copy.any())
@@ -236,6 +234,7 @@ class Observer:
             fed=fed,
             of=sum(parameter.requires_grad for parameter in parameters),
             number=sequence_now(),
+            scaled=_is_inside(frame, grad_scaler.__file__),
             carried=previous is not None and self._is_carried(passes, ids),
         )
         ledger.steps.append(step)
@@ -274,7 +273,9 @@ class Observer:
     def case(self) -> Case:
         """What the faults look at, when the watched steps are over."""
         held = [self.held[number] for number in sorted(self.held)]
-        return Case(self.watch, self.ledger, self.roster, self.inspection, self.terms, self.masks, held)
+        return Case(
+            self.watch, self.ledger, self.roster, self.inspection, self.terms, self.masks, self.calls, self.functions, held
+        )  # fmt: skip
 
     # -- names
 
@@ -292,106 +293,22 @@ class Observer:
             for record in self.watch.journal.optimizers:
                 if (other := record.reference()) is not None:
                     self._hold(other)
-            names = self.roster.look(failure, self.watch.journal.order, self._loaded, self.watch.recorder)
+            names = self.roster.look(failure, self.watch.journal.order, self.calls.loaded, self.watch.recorder)
             for parameter in parameters:
                 self.roster.keep(parameter, self.watch.journal.order)
             self.inspection.look(names, failure, self)
 
-    # -- clearing, clipping, modes
 
-    def _clearing(self, original: Any) -> Any:
-        def zero_grad(owner: Any, *args: Any, **kwargs: Any) -> Any:
-            if self.looks:
-                self.watch._quietly(self._note, "clear", _parameters_in(owner), sys._getframe(1))
-            return original(owner, *args, **kwargs)
-
-        return zero_grad
-
-    def _clipping(self, original: Any) -> Any:
-        def clip(parameters: Any, *args: Any, **kwargs: Any) -> Any:
-            given = parameters
-            if isinstance(parameters, GeneratorType):
-                # It can be read once only: torch gets one of its own, and warns of an empty one as ever.
-                given = list(parameters)
-                parameters = (each for each in given)
-            if self.looks and isinstance(given, (list, tuple, torch.Tensor)):
-                held = [given] if isinstance(given, torch.Tensor) else list(given)
-                self.watch._quietly(self._note, "clip", held, sys._getframe(1))
-            return original(parameters, *args, **kwargs)
-
-        return clip
-
-    def _switching(self, original: Any) -> Any:
-        own_file = original.__wrapped__.__code__.co_filename if hasattr(original, "__wrapped__") else ""
-
-        def train(module: Any, mode: bool = True) -> Any:
-            frame = sys._getframe(1)
-            # A module switches its children itself.
-            inner = frame.f_code.co_filename == own_file and frame.f_code.co_name == "train"
-            if self.looks and not inner:
-                self.watch._quietly(self._mode, module, bool(mode), frame)
-            return original(module, mode)
-
-        return train
-
-    def _loading(self, original: Any) -> Any:
-        def load_state_dict(module: Any, *args: Any, **kwargs: Any) -> Any:
-            result = original(module, *args, **kwargs)
-            self.watch._quietly(lambda: self._loaded.update(id(m) for m in torch.nn.Module.modules(module)))
-            return result
-
-        return load_state_dict
-
-    def _mode(self, module: Any, mode: bool, frame: FrameType) -> None:
-        ids = frozenset(id(inner) for inner in torch.nn.Module.modules(module))
-        event = Event("train" if mode else "eval", user_chain(frame, limit=8), self.watch.journal.next_order(), ids)
-        self.ledger.events.append(event)
-
-    def _note(self, kind: Any, parameters: list[Any], frame: FrameType) -> None:
-        chain = user_chain(frame, limit=8)
-        if not chain:
-            return
-        with torch._C.DisableTorchFunction():
-            fed = sum(state not in ("none", "zero") for state, _ in states_of(parameters))
-        ids = frozenset(map(id, parameters))
-        order = self.watch.journal.next_order()
-        if kind == "clear":
-            last_step = max((s.order for s in self.ledger.steps), default=-1)
-            for each in self.ledger.passes:
-                if each.accumulates and each.order > last_step and not each.used and each.leaves & ids:
-                    each.dropped = True
-        self.ledger.events.append(Event(kind, chain, order, ids, fed, sequence_now()))
-
-
-def parameters_of(optimizer: Any) -> list[Any]:
-    """The tensors that an optimizer holds, each once."""
-    found = {id(p): p for group in optimizer.param_groups for p in group["params"] if isinstance(p, torch.Tensor)}
-    return list(found.values())
-
-
-def states_of(parameters: list[Any]) -> list[tuple[ParameterState, float]]:
-    """Of each tensor: whether its gradient is missing, zero throughout, finite or not, and its 2-norm."""
-    found: list[tuple[ParameterState, float]] = []
-    with torch._C.DisableTorchFunction():
-        for parameter in parameters:
-            gradient = parameter.grad if parameter.is_leaf or parameter.retains_grad else None
-            if gradient is None:
-                found.append(("none", 0.0))
-                continue
-            values = gradient._values() if gradient.is_sparse else gradient
-            norm = float(values.detach().norm()) if values.numel() else 0.0
-            if norm == 0.0:
-                # Squares of small numbers vanish, the numbers need not.
-                found.append(("finite", norm) if values.numel() and bool(values.any()) else ("zero", 0.0))
-            else:
-                finite = norm - norm == 0.0 or bool(torch.isfinite(values).all())
-                found.append(("finite" if finite else "not-finite", norm))
-    return found
+def _is_inside(frame: FrameType | None, file: str) -> bool:
+    """Whether a frame was called from a file, through torch's own code."""
+    for _ in range(12):
+        if frame is None:
+            return False
+        if frame.f_code.co_filename == file:
+            return True
+        frame = frame.f_back
+    return False
 
 
 def _has_closure(args: Any, kwargs: Any) -> bool:
     return len(args) > 1 or kwargs.get("closure") is not None
-
-
-def _parameters_in(owner: Any) -> list[Any]:
-    return parameters_of(owner) if isinstance(owner, Optimizer) else list(torch.nn.Module.parameters(owner))

@@ -1,4 +1,4 @@
-"""The user's names for the leaves that can be trained, and where each lives: registered, hidden from its module, or on its own."""
+"""The user's names for the leaves that can be trained, and where each lives: registered, hidden from its module, or alone."""
 
 from __future__ import annotations
 
@@ -30,7 +30,8 @@ class Member:
     """One leaf. ``module`` is the name of the module that holds it, ``root`` that of the outermost.
 
     ``home``: "registered" as a parameter of its module; "hidden" in a list, a dict, an object or a plain attribute of one;
-    "computed" when a module holds what was computed from it; "alone" in a variable of the program. ``place`` is the line that put it there.
+    "computed" when a module holds what was computed from it; "alone" in a variable of the program. ``place`` is the line that put
+    it there.
     """
 
     key: int
@@ -49,6 +50,8 @@ class Member:
     is_parameter: bool = True
     by_hand: bool = False
     """Whether its values changed between two looks, for whatever reason."""
+    holder: int = 0
+    """id of the module that has it."""
     loaded: bool = False
     """Whether its module had its values loaded."""
     total: float = 0.0
@@ -60,6 +63,8 @@ class Roster:
     def __init__(self) -> None:
         self.members: dict[int, Member] = {}
         self.names = 0
+        self.kinds: dict[str, str] = {}
+        """Name of a module -> name of its class."""
         self.files: set[str] = set()
 
     def name(self, key: int) -> str:
@@ -114,19 +119,20 @@ class Roster:
         self.members[member.key] = member
 
     def _module(self, name: str, root: str, module: Any, order: int, loaded: bool, recorder: Recorder) -> None:
-        kind = type(module).__name__
+        kind = self.kinds[name] = type(module).__name__
 
         def add(tensor: Any, attribute: str, home: Home, place: Place | None) -> None:
             self._add(
                 Member(
                     id(tensor), f"{name}.{attribute}", name, root, tuple(tensor.shape), tensor.requires_grad, home,
                     order, attribute, module.training, kind, place,
-                    is_parameter=issubclass(type(tensor), torch.nn.Parameter), total=_total(tensor), loaded=loaded,
+                    is_parameter=issubclass(type(tensor), torch.nn.Parameter), total=_total(tensor),
+                    loaded=loaded, holder=id(module),
                 )
             )  # fmt: skip
 
         for attribute, parameter in module._parameters.items():
-            if parameter is not None:
+            if parameter is not None and not torch.nn.parameter.is_lazy(parameter):
                 add(parameter, attribute, "registered", None)
         own = attributes_of(module) or {}
         for attribute, held in own.items():

@@ -16,9 +16,9 @@ def limit(count: int) -> Callable[[], None]:
     def __iter__(sampler: Any) -> Iterator[list[int]]:
         return (list(itertools.islice(batch, count)) for batch in original(sampler))
 
-    BatchSampler.__iter__ = __iter__  # type: ignore[method-assign]
+    BatchSampler.__iter__ = __iter__
 
     def undo() -> None:
-        BatchSampler.__iter__ = original  # type: ignore[method-assign]
+        BatchSampler.__iter__ = original
 
     return undo

@@ -87,7 +87,12 @@ def audit(program: launch.Program, plan: Plan, on_step: Callable[[int], None] = 
             from gradwhy.runtime.audit import samples
 
             undo.append(samples.limit(plan.samples))
-        return lambda: [each() for each in undo] and None
+
+        def leave() -> None:
+            for each in undo:
+                each()
+
+        return leave
 
     outcome = session.run(program, "always", nan=True, attend=attend)
     stopped = isinstance(outcome.error, session.Stopped)

@@ -87,7 +87,7 @@ class Terms:
             return
         situation = Situation(failure, self._watch, Names(failure.frames))
         loss = replace(Loss.of(operand, 0, surface, situation, record), name=situation.names.variable(operand))
-        found = [e for e in explanations(loss, situation) if e.trains and e.certain and e.cut is not None]
+        found = [e for e in explanations(loss, situation) if e.trains and e.cut is not None]
         if found:
             # No tensor may stay in what is kept.
             term.explanation, term.name = found[0], loss.name

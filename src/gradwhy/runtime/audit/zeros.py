@@ -12,10 +12,12 @@ import torch
 from gradwhy.runtime import graph
 from gradwhy.runtime.audit.ledger import Zeroing
 from gradwhy.runtime.recorder import Recorder
+from gradwhy.runtime.sites import Site
 from gradwhy.runtime.writes import memory_key
 
 _NODES_AT_MOST = 4_000
 _FOUND_AT_MOST = 8
+_DYING = ("Relu", "Threshold", "Hardtanh", "Elu", "Relu6")
 
 
 @dataclass(slots=True)
@@ -27,10 +29,12 @@ class _Seen:
     operand: int = 0
     constant: bool = False
     single: bool = False
+    written: Site | None = None
 
 
 class ZeroSearch:
-    """Hooks on the nodes of one pass, which look and change nothing. ``wanted``: ids of the leaves whose gradient was zero before."""
+    """Hooks on the nodes of one pass, which look and change nothing. ``wanted``: ids of the leaves whose gradient was zero
+    before."""
 
     def __init__(self, walk: Mapping[Any, list[Any]], wanted: set[int], recorder: Recorder) -> None:
         self._recorder = recorder
@@ -65,7 +69,18 @@ class ZeroSearch:
                     seen.operand = self._memory.get(memory_key(tensor), seen.operand)
                     seen.constant = seen.constant or (tensor.dim() == 0 and not seen.operand)
             seen.single = _is_over_one(node)
+            seen.written = self._written(node) if plain_name(node.name()) in _DYING else None
         self._seen[node] = seen
+
+    def _written(self, node: Any) -> Site | None:
+        """Who wrote the bias of the layer below, where all of it is far below zero."""
+        for below, _ in node.next_functions:
+            for end, _ in below.next_functions if below is not None else ():
+                leaf = self._ends.get(end)
+                if leaf is not None and leaf.dim() == 1 and float(leaf.detach().max()) < 0:
+                    writes = self._recorder.writes.to(leaf, -1)
+                    return writes[-1].site if writes else None
+        return None
 
     def end(self) -> None:
         for handle in self._handles:
@@ -103,7 +118,7 @@ class ZeroSearch:
     def _zeroing(self, node: Any, kind: Any) -> Zeroing:
         seen = self._seen[node]
         made = self._recorder.nodes.made(graph.number_of(node))
-        return Zeroing(plain_name(node.name()), made, kind, seen.operand, seen.constant, seen.single)
+        return Zeroing(plain_name(node.name()), made, kind, seen.operand, seen.constant, seen.single, seen.written)
 
     def forget(self) -> None:
         """Let go of the graph."""
@@ -135,5 +150,5 @@ def _is_over_one(node: Any) -> bool:
         dim = dim - (1 << 64) if dim >= 1 << 63 else dim
         return bool(shape) and int(shape[dim]) == 1
     if name == "NativeLayerNorm":
-        return math.prod(node._saved_normalized_shape) == 1
+        return bool(math.prod(node._saved_normalized_shape) == 1)
     return False

@@ -82,6 +82,9 @@ def _not_a_leaf(text: str, failure: Failure, situation: Situation) -> list[Findi
     moved = torch_name(origin.func).rpartition(".")[2] in _MOVING
     place = Place.of(origin.site)
     steps = [Step(at=place.at, op=torch_name(origin.func), note=Message("non-leaf-grad.computed", facts)), read]
+    if not moved and origin.outside_forward() != origin.site:
+        # An activation inside a model is no leaf and needn't be: whoever wants its gradient asks for it.
+        place = Place.of(surface.site)
     return _warning(
         situation, "to-device-non-leaf" if moved else "non-leaf-grad", place, facts, steps=steps, shared=moved
     )

@@ -35,8 +35,8 @@ def _before_step(held: Held, case: Case) -> Iterator[Finding]:
     if clear is None or not clear.chain or clear.order > last.order:
         return
     following = next((p for p in case.ledger.passes if p.order > clear.order and any(map(p.fills, held.ids))), None)
-    # Where the loss had been computed before the gradients were cleared, clearing is right and the step comes too early.
-    early = following is not None and following.begun == clear.number
+    # Where a loss was computed between the two, or stood ready, clearing is right and the step comes too early.
+    early = (following is not None and following.begun == clear.number) or last.number > clear.number
     place = at(last.chain[0]) if early else at(clear.chain[0])
     case.claimed |= held.ids
     steps_shown = [

@@ -26,11 +26,21 @@ def find(case: Case) -> Iterable[Finding]:
             continue
         last = events[-1]
         passes = case.passes_to(last.ids)
-        if all(event.fed == 0 for event in events[-8:]):
+        if _is_scaled(events[-1], case):
+            yield _tell("scaled", chain, (), case)
+        elif all(event.fed == 0 for event in events[-8:]):
             if len([p for p in passes if p.order > events[0].order]) > 1:
                 yield _tell("early", chain, passes[-1].chain, case)
         elif len([e for e in events if _is_late(e, case)]) == len(events):
             yield _tell("late", chain, (), case)
+
+
+def _is_scaled(event: Event, case: Case) -> bool:
+    """Whether the gradients still had the factor of a ``GradScaler``: scaled before, and not unscaled since."""
+    calls = [call for call in case.watch.scaling.calls if call.order < event.order]
+    methods = [call.method for call in calls if call.method != "update"]
+    following = next((call.method for call in case.watch.scaling.calls if call.order > event.order), "")
+    return bool(methods) and methods[-1] == "scale" and following == "step"
 
 
 def _is_late(event: Event, case: Case) -> bool:

@@ -15,6 +15,9 @@ CAUSE = "eval-decorated"
 def find(case: Case) -> Iterable[Finding]:
     sensitive = case.inspection.sensitive
     told: set[object] = set()
+    roots: dict[str, set[int]] = {}
+    for module in sensitive.values():
+        roots.setdefault(module.root, set()).add(module.key)
     for module in sensitive.values():
         modes = [e for e in case.ledger.events if e.kind in ("train", "eval") and module.key in e.ids]
         leaves = {m.key for m in case.roster.members.values() if m.root == module.root or m.module == module.name}
@@ -22,10 +25,13 @@ def find(case: Case) -> Iterable[Finding]:
         for event in (e for e in modes if e.kind == "eval"):
             until = next((e.order for e in modes if e.order > event.order and e.kind == "train"), 1 << 62)
             after = [p for p in passes if event.order < p.order < until]
-            if len(after) < 2 or event.chain[:1] in told:
+            # A part that is put into evaluation mode by itself is meant to be.
+            if len(after) < 2 or event.chain[:1] in told or not roots[module.root] <= event.ids:
                 continue
             before = [p for p in passes if p.order < event.order and _mode_at(p, modes) == "train"]
             again = [p for p in after if any(p.chain == earlier.chain for earlier in before)]
+            if not before and _by_a_helper(event, after, modes):
+                again = after
             if len(again) < 2 or not event.chain:
                 continue
             told.add(event.chain[:1])
@@ -40,6 +46,13 @@ def find(case: Case) -> Iterable[Finding]:
                 CAUSE, "silent-eval-mode", at(event.chain[0]), facts=facts, steps=steps, severity="warning",
                 surfaces=again[-1].chain[0],
             )  # fmt: skip
+
+
+def _by_a_helper(event: Event, passes: list[Pass], modes: list[Event]) -> bool:
+    """Whether training mode had been asked for, and a function that goes backward nowhere has switched it off."""
+    asked = any(e.kind == "train" and e.order < event.order for e in modes)
+    training = {site.code for each in passes for site in each.chain}
+    return asked and bool(event.chain) and event.chain[0].code not in training
 
 
 def _mode_at(each: Pass, modes: list[Event]) -> str:

@@ -28,7 +28,10 @@ def find(case: Case) -> Iterable[Finding]:
             Step(at=held.chain[0].location(), note=Message(f"{CAUSE}.moves", facts)),
             Step(at=site.location(), note=Message(f"{CAUSE}.masked", facts)),
         ]
-        seen = {"weight_decay": facts["decay"], "momentum": float(options.get("momentum") or 0.0)}
+        seen = {
+            "weight_decay": float(options.get("weight_decay") or 0.0),
+            "momentum": float(options.get("momentum") or 0.0),
+        }
         yield case.finding(
             CAUSE, "silent-zero-grad", at(held.chain[0]), facts=facts, key="decay" if decays else "", steps=steps,
             evidence=[Evidence(kind="optimizer", subject=held.kind, facts=seen)], severity="warning",

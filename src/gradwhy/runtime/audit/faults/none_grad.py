@@ -22,8 +22,8 @@ def find(case: Case) -> Iterable[Finding]:
         if not idle or not any(p.accumulates for p in case.ledger.passes):
             continue
         whole = not any(a.counts.get("finite") for a in case.accounts(held.number))
-        yield from _cut(idle, whole, case)
         yield from _not_named(idle, case)
+        yield from _cut(idle - case.claimed, whole, case)
         if not any(p.fills(key) for p in case.ledger.passes for key in idle):
             yield from _unused(idle - case.claimed, whole, held, case)
 

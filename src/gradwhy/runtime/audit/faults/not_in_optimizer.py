@@ -29,7 +29,7 @@ def find(case: Case) -> Iterable[Finding]:
         and member.requires_grad
         and not member.by_hand
         and (member.home in ("registered", "hidden", "computed") or (member.home == "alone" and member.is_parameter))
-        and sum(p.used and p.fills(member.key) for p in case.ledger.passes) > 1
+        and _arrives(member.key, case)
     ]
     roots: dict[str, list[Member]] = {}
     for member in left:
@@ -39,6 +39,12 @@ def find(case: Case) -> Iterable[Finding]:
         held = _nearest(members, trained, case)
         if held is not None:
             yield from _explain(members, held, case)
+
+
+def _arrives(key: int, case: Case) -> bool:
+    """Whether a gradient came at least twice, each time before a step."""
+    last = max((s.order for s in case.ledger.steps), default=-1)
+    return sum(p.fills(key) and p.order < last for p in case.ledger.passes) > 1
 
 
 def _trains_modules(held: Held, case: Case) -> bool:
@@ -76,11 +82,13 @@ def _explain(members: list[Member], held: Held, case: Case) -> Iterator[Finding]
         for m in case.members(held.ids)
         if not m.alive and (not m.root or m.root == first.root or m.name == first.name)
     ]
-    if orphans:
+    later = [key for key in ids if case.calls.registered.get(key, 0) > held.order]
+    if orphans or later:
         case.claimed |= ids
         facts["gone"] = len(orphans)
+        key = "audit" if orphans else "before"
         yield case.finding(
-            "stale-optimizer", _STALE, at(held.chain[0]), facts=facts, key="audit", evidence=evidence, surfaces=surfaces
+            "stale-optimizer", _STALE, at(held.chain[0]), facts=facts, key=key, evidence=evidence, surfaces=surfaces
         )
         return
     released = [
@@ -102,10 +110,25 @@ def _explain(members: list[Member], held: Held, case: Case) -> Iterator[Finding]
         )  # fmt: skip
         return
     same_root = any(member.root == first.root for member in case.members(held.ids))
-    if not same_root and (not first.training or first.loaded):
+    feeds = any(a.counts.get("finite") for a in case.accounts(held.number))
+    if feeds and not same_root and (not first.training or first.loaded):
         # A finished network that only judges: a perceptual loss, a teacher.
         return
     case.claimed |= ids
+    idle = {a.key for a in case.accounts(held.number) if a.steps > 1 and a.always("none")}
+    if not same_root and held.ids <= idle:
+        case.claimed |= held.ids
+        facts = {"name": Code(case.owner(held.ids) or "another network"), "other": Code(name)}
+        yield case.finding(
+            "wrong-network",
+            _SYMPTOM,
+            at(held.chain[0]),
+            facts=facts,
+            steps=[built],
+            evidence=evidence,
+            surfaces=surfaces,
+        )
+        return
     yield case.finding(
         "parameter-left-out", _SYMPTOM, at(held.chain[0]), facts=facts, steps=[built], evidence=evidence,
         certain=same_root, severity="error" if same_root else "warning", surfaces=surfaces,

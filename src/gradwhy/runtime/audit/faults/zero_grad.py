@@ -2,27 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import ast
+from collections.abc import Iterable, Iterator
+from typing import Any
 
 from gradwhy.findings import Argument, Code, Evidence, Finding, Message, Step
-from gradwhy.runtime.account import Place
+from gradwhy.runtime.account import Place, called, statement_of
 from gradwhy.runtime.ancestry import torch_name
 from gradwhy.runtime.audit.case import Case, at, place_of
 from gradwhy.runtime.audit.ledger import Zeroing
 from gradwhy.runtime.audit.roster import Member
 from gradwhy.runtime.classes import assignments
+from gradwhy.runtime.sites import Site
+from gradwhy.source.slicing import bound_names, definitions, targets
 from gradwhy.torchapi import table
 
 RANK = 30
 _SYMPTOM = "silent-zero-grad"
-_SATURATING = frozenset(
-    """Sigmoid Tanh Softmax LogSoftmax Relu Threshold Hardtanh Hardsigmoid Hardswish Clamp ClampMin ClampMax Elu Gelu Silu Mish
-    Softplus LogSigmoid Relu6 SmoothL1Loss HuberLoss L1Loss MarginRankingLoss Celu Selu Softshrink Hardshrink""".split()
-)
-_ROUNDING = frozenset(
-    "Round Floor Ceil Trunc Fix Sign Sgn Heaviside Fmod Remainder GridSampler2D GridSampler3D".split()
-)
-_PRODUCTS = frozenset("Mul Mm Addmm Bmm Baddbmm Mv Dot Convolution Linear MatMul Prod Addcmul".split())
+# torch's names of nodes without "Backward0" (tools/autograd/derivatives.yaml).
+_SATURATING_NAMES = """Sigmoid Tanh Softmax LogSoftmax Relu Threshold Hardtanh Hardsigmoid Hardswish Clamp ClampMin ClampMax Elu
+Gelu Silu Mish Softplus LogSigmoid Relu6 SmoothL1Loss HuberLoss L1Loss MarginRankingLoss Celu Selu Softshrink Hardshrink"""
+_SATURATING = frozenset(_SATURATING_NAMES.split())
+_ROUNDING_NAMES = "Round Floor Ceil Trunc Fix Sign Sgn Heaviside Fmod Remainder GridSampler2D GridSampler3D"
+_ROUNDING = frozenset(_ROUNDING_NAMES.split())
 
 
 def find(case: Case) -> Iterable[Finding]:
@@ -65,6 +67,15 @@ def _tell(zeroing: Zeroing, ids: set[int], zeros: set[int], case: Case) -> Findi
         place = found
     if cause is None:
         return None
+    if cause == "hook-return":
+        hook = next((site for key in ids if (site := case.calls.hooks.get(key)) is not None), None)
+        place = at(hook) if hook is not None else place
+    elif cause == "custom-backward-wrong":
+        place = returned(made.func, case) or place
+    elif cause == "rounding":
+        place = _passed_round(place, made.site) or place
+    elif cause == "saturated" and zeroing.written is not None:
+        place = at(zeroing.written)
     back = next((p.chain[0] for p in reversed(case.ledger.passes) if p.chain and p.leaves & ids), None)
     return case.finding(
         cause,
@@ -84,6 +95,8 @@ def _cause(zeroing: Zeroing, func: object) -> str | None:
     row = table.load().op(torch_name(func))
     if zeroing.single:
         return "constant-normalized"
+    if isinstance(func, type):
+        return "custom-backward-wrong"
     if zeroing.kind == "hook":
         return "hook-return"
     if zeroing.node in _ROUNDING or (row is not None and row.effect == "zero"):
@@ -93,12 +106,60 @@ def _cause(zeroing: Zeroing, func: object) -> str | None:
     return None
 
 
-def written(member: Member, case: Case) -> Place | None:
-    """The line of a module's class that makes a parameter."""
-    import ast
+def _passed_round(place: Place, site: Site) -> Place | None:
+    """The line that passes a rounded value on beside a detached one: straight-through, the wrong way round."""
+    source, statement = site.source, statement_of(site)
+    names = {name for target in targets(statement) for name in bound_names(target)} if statement is not None else set()
+    scope = source.function(statement) or source.tree if source is not None and statement is not None else None
+    for node in ast.walk(scope) if scope is not None and names else ():
+        if isinstance(node, (ast.Return, ast.Assign)) and node is not statement and node.value is not None:
+            detached = [c for c in ast.walk(node.value) if isinstance(c, ast.Call) and called(c) == "detach"]
+            outside = [n for n in _outside(node.value, detached) if isinstance(n, ast.Name) and n.id in names]
+            if source is not None and detached and outside:
+                return place_of(source, node.value)
+    return None
 
+
+def _outside(node: ast.AST, hidden: list[ast.Call]) -> Iterator[ast.AST]:
+    if node not in hidden:
+        yield node
+        for inner in ast.iter_child_nodes(node):
+            yield from _outside(inner, hidden)
+
+
+def returned(function: Any, case: Case, index: int | None = None) -> Place | None:
+    """What the ``backward`` of a custom function returns; with ``index`` where that value is computed."""
+    name = getattr(function, "__name__", "")
     for source, kind in case.nodes(ast.ClassDef):
-        if kind.name == member.kind:
-            for value in assignments(kind, member.attribute):
-                return place_of(source, value)
+        if kind.name == name:
+            for method in kind.body:
+                if isinstance(method, ast.FunctionDef) and method.name in ("backward", "vjp"):
+                    values = [n for n in ast.walk(method) if isinstance(n, ast.Return) and n.value is not None]
+                    if not values:
+                        return None
+                    whole = values[-1].value
+                    value: ast.AST | None = whole
+                    if index is not None and isinstance(value, ast.Tuple) and index < len(value.elts):
+                        elements = whole.elts if isinstance(whole, ast.Tuple) else []
+                        value = value.elts[index]
+                        # One value for several inputs is right where it is computed: what returns it twice is not.
+                        shared = sum(ast.dump(each) == ast.dump(value) for each in elements) > 1
+                        if shared:
+                            value = whole
+                        elif isinstance(value, ast.Name):
+                            bound = [v for names, v, _ in definitions(method) if value.id in names]
+                            value = bound[-1] if bound else whole
+                    return place_of(source, value) if value is not None else None
+    return None
+
+
+def written(member: Member, case: Case) -> Place | None:
+    """The line of a class that makes a parameter, or the layer that it belongs to: the innermost that the user wrote."""
+    path = member.name.split(".")
+    for depth in range(len(path) - 1, 0, -1):
+        kind = case.roster.kinds.get(".".join(path[:depth]))
+        for source, node in case.nodes(ast.ClassDef) if kind is not None else ():
+            if node.name == kind:
+                for value in assignments(node, path[depth]):
+                    return place_of(source, value)
     return None

@@ -1,0 +1,50 @@
+"""A new layer that was put into a model and frozen with the rest, by a loop that came after it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from gradwhy.findings import Argument, Code, Evidence, Finding, Message, Step
+from gradwhy.runtime.audit.case import Case, at
+from gradwhy.runtime.audit.roster import Member
+
+RANK = 21
+CAUSE = "frozen-part"
+
+
+def find(case: Case) -> Iterable[Finding]:
+    for change in case.watch.journal.flags.values():
+        if change.value or not change.chain:
+            continue
+        members = [m for m in case.members(change.tensors) if m.home == "registered" and not m.requires_grad]
+        new = [m for m in members if _is_new(m, case) and case.calls.registered.get(m.key, 1 << 62) < change.order]
+        # Where all of them were made by hand, or nothing of the model trains, this tells nothing.
+        roots = {m.root for m in members if _is_built_in(m, case)}
+        new = [m for m in new if m.root in roots]
+        trains = {m.root for m in case.roster.members.values() if m.requires_grad and case.held_by(m.key)}
+        new = [m for m in new if m.root in trains]
+        if not new:
+            continue
+        ids = {m.key for m in new}
+        made = case.calls.built[new[0].holder]
+        facts: dict[str, Argument] = {"name": Code(case.owner(ids)), "count": len(ids)}
+        yield case.finding(
+            CAUSE, "silent-none-grad", at(change.chain[0]), facts=facts, key="new", certain=False, severity="warning",
+            steps=[
+                Step(at=made.location(), note=Message(f"{CAUSE}.made", facts)),
+                Step(at=change.chain[0].location(), note=Message(f"{CAUSE}.froze", facts)),
+            ],
+            evidence=[Evidence(kind="parameter", subject=case.owner(ids), facts={"requires_grad": False})],
+        )  # fmt: skip
+        return
+
+
+def _is_new(member: Member, case: Case) -> bool:
+    """Whether its layer was made by a line outside of any constructor."""
+    site = case.calls.built.get(member.holder)
+    return site is not None and site.code.co_name != "__init__"
+
+
+def _is_built_in(member: Member, case: Case) -> bool:
+    site = case.calls.built.get(member.holder)
+    return site is not None and site.code.co_name == "__init__"

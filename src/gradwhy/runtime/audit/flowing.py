@@ -1,0 +1,96 @@
+"""One assertion for tests: a gradient arrives at each parameter of a model, but for those that are meant to have none."""
+
+from __future__ import annotations
+
+import fnmatch
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import torch
+
+from gradwhy.catalog import render
+from gradwhy.findings import Argument, Code, Message
+from gradwhy.runtime.audit import unreached
+from gradwhy.runtime.audit.gradients import states_of
+from gradwhy.runtime.audit.ledger import Lost, Step
+from gradwhy.runtime.audit.observer import Observer
+from gradwhy.runtime.diagnose import diagnose
+from gradwhy.runtime.watch import Watch
+
+
+def assert_gradients_flow(
+    model: torch.nn.Module, loss_fn: Callable[[Any, Any], Any], batch: Any, *, allow: Sequence[str] = ()
+) -> None:
+    """Compute ``loss_fn(model, batch)``, go backward once, and look at each parameter.
+
+    Raises AssertionError that names each parameter which is frozen, has no gradient, or one that is zero or not finite, and for
+    a path that was lost the line. ``allow`` has names or patterns (as of ``fnmatch``) of parameters for which that is meant:
+    ``["backbone.*"]``. The model is left as it was: its gradients, buffers and the random state of the CPU are put back.
+    """
+    __tracebackhide__ = True
+    parameters = {
+        name: p for name, p in model.named_parameters() if not any(fnmatch.fnmatchcase(name, a) for a in allow)
+    }
+    kept = {id(p): p.grad for p in model.parameters()}
+    buffers = {name: buffer.detach().clone() for name, buffer in model.named_buffers()}
+    random = torch.get_rng_state()
+    for parameter in model.parameters():
+        parameter.grad = None
+    try:
+        failure = _look(model, loss_fn, batch, parameters)
+    finally:
+        for parameter in model.parameters():
+            parameter.grad = kept.get(id(parameter))
+        with torch.no_grad():
+            for name, buffer in model.named_buffers():
+                if name in buffers and buffer.shape == buffers[name].shape:
+                    buffer.copy_(buffers[name])
+        torch.set_rng_state(random)
+    if failure:
+        raise AssertionError(failure)
+
+
+def _look(model: Any, loss_fn: Callable[[Any, Any], Any], batch: Any, parameters: dict[str, Any]) -> str:
+    watch = Watch("always")
+    observer = Observer(watch, lambda: None)
+    watch.start()
+    observer.start()
+    error: BaseException | None = None
+    try:
+        loss_fn(model, batch).backward()
+    except RuntimeError as raised:
+        error = raised
+    finally:
+        observer.stop()
+        watch.stop()
+    if error is not None:
+        report = diagnose(error, watch)
+        if not report.findings:
+            raise error
+        found = report.findings[0]
+        return f"{render.sentence(found.message)} ({found.at.file}:{found.at.line})"
+    without = {id(p) for p in parameters.values() if p.requires_grad and p.grad is None}
+    step = Step(optimizer=-1, chain=(), order=watch.journal.next_order(), fed=0, of=len(parameters), number=0)
+    lost = unreached.explain(frozenset(without), -1, step, observer)
+    lines = list(_lines(parameters, lost))
+    if not lines:
+        return ""
+    facts: dict[str, Argument] = {"count": len(lines), "of": len(parameters)}
+    return "\n".join([render.sentence(Message("words.gradients-missing", facts)), *lines])
+
+
+def _lines(parameters: dict[str, Any], lost: dict[int, Lost]) -> Iterator[str]:
+    width = max(map(len, parameters), default=0)
+    for (name, parameter), (state, _) in zip(parameters.items(), states_of(list(parameters.values()))):
+        if not parameter.requires_grad:
+            word = "status-frozen"
+        elif state == "finite":
+            continue
+        else:
+            word = f"status-{state}"
+        said = f"  {name:{width}}  {render.sentence(Message(f'words.{word}', {}))}"
+        verdict = lost[id(parameter)].verdict if id(parameter) in lost else None
+        if verdict is not None:
+            facts: dict[str, Argument] = {"subject": Code(verdict.subject), "cause": verdict.cause}
+            said += f"  {render.sentence(Message('words.lost-at', facts))} ({verdict.at.file}:{verdict.at.line})"
+        yield said
