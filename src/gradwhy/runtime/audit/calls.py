@@ -25,7 +25,8 @@ _PLACES_KEPT = 20_000
 
 class Calls:
     """``registered``: id of a parameter -> the journal's count when a module took it in; ``built``: id of a module -> the line
-    that made it; ``hooks``: id of a tensor -> the line that put a hook on it; ``loaded``: ids of modules whose values were loaded."""
+    that made it; ``hooks``: id of a tensor -> the line that put a hook on it; ``loaded``: ids of modules whose
+    values were loaded."""
 
     def __init__(self, watch: Watch, ledger: Ledger) -> None:
         self._watch = watch
