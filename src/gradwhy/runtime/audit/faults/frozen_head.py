@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterable
 
 from gradwhy.findings import Argument, Code, Evidence, Finding, Message, Step
 from gradwhy.runtime.audit.case import Case, at
 from gradwhy.runtime.audit.roster import Member
+from gradwhy.runtime.sites import Site
 
 RANK = 21
 CAUSE = "frozen-part"
@@ -14,7 +16,7 @@ CAUSE = "frozen-part"
 
 def find(case: Case) -> Iterable[Finding]:
     for change in case.watch.journal.flags.values():
-        if change.value or not change.chain:
+        if change.value or not change.chain or not _is_unconditional(change.chain[0]):
             continue
         members = [m for m in case.members(change.tensors) if m.home == "registered" and not m.requires_grad]
         new = [m for m in members if _is_new(m, case) and case.calls.registered.get(m.key, 1 << 62) < change.order]
@@ -32,7 +34,7 @@ def find(case: Case) -> Iterable[Finding]:
             CAUSE, "silent-none-grad", at(change.chain[0]), facts=facts, key="new", certain=False, severity="warning",
             steps=[
                 Step(at=made.location(), note=Message(f"{CAUSE}.made", facts)),
-                Step(at=change.chain[0].location(), note=Message(f"{CAUSE}.froze", facts)),
+                Step(at=change.chain[0].location(), note=Message(f"{CAUSE}.froze-here", facts)),
             ],
             evidence=[Evidence(kind="parameter", subject=case.owner(ids), facts={"requires_grad": False})],
         )  # fmt: skip
@@ -42,9 +44,32 @@ def find(case: Case) -> Iterable[Finding]:
 def _is_new(member: Member, case: Case) -> bool:
     """Whether its layer was made by a line outside of any constructor."""
     site = case.calls.built.get(member.holder)
-    return site is not None and site.code.co_name != "__init__"
+    return site is not None and not _in_constructor(site)
 
 
 def _is_built_in(member: Member, case: Case) -> bool:
     site = case.calls.built.get(member.holder)
-    return site is not None and site.code.co_name == "__init__"
+    return site is not None and _in_constructor(site)
+
+
+def _in_constructor(site: Site) -> bool:
+    return "__init__" in site.function.split(".")
+
+
+def _is_unconditional(site: Site) -> bool:
+    """Whether a line freezes whatever it is given: ``p.requires_grad = False`` with no condition around it."""
+    source = site.source
+    statement = source.statement_at(site.line) if source is not None else None
+    if source is None or statement is None:
+        return False
+    value = statement.value if isinstance(statement, (ast.Assign, ast.Expr)) else None
+    if isinstance(value, ast.Call):
+        value = value.args[0] if value.args else None
+    if not isinstance(value, ast.Constant) or value.value is not False:
+        return False
+    for outer in source.enclosing(statement):
+        if isinstance(outer, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            break
+        if isinstance(outer, ast.If):
+            return False
+    return True

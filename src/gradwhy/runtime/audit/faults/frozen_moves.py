@@ -25,7 +25,7 @@ def find(case: Case) -> Iterable[Finding]:
         yield case.finding(
             CAUSE, "silent-not-frozen", at(last.chain[0]), facts=facts, key="moves", severity="warning",
             steps=[
-                Step(at=last.chain[0].location(), note=Message(f"{CAUSE}.froze", facts)),
+                Step(at=last.chain[0].location(), note=Message(f"{CAUSE}.froze-here", facts)),
                 Step(at=held.chain[0].location(), note=Message(f"{CAUSE}.moves", facts)),
             ],
             evidence=[Evidence(kind="optimizer", subject=held.kind, facts=seen)],
