@@ -45,9 +45,7 @@ class Recorder(TorchFunctionMode):  # type: ignore[misc]
         self.journal = journal
         self.active = True
         self.listeners: dict[Any, Callable[[Any, Any, Any, FrameType], None]] = {}
-        """By function: what wants to hear of its results that have a path, as (arguments, keywords, result, frame)."""
-        self.writers: dict[Any, Callable[[Any, Any, Any, FrameType], None]] = {}
-        """The same for writes in place to what has no path."""
+        """By function: what wants to hear of its calls, as (arguments, keywords, result, frame)."""
         self.on_leaf_loss: Callable[[Any, Record, FrameType], None] = lambda tensor, record, frame: None
         self.faults: list[BaseException] = []
         self.operations = 0
@@ -96,6 +94,8 @@ class Recorder(TorchFunctionMode):  # type: ignore[misc]
         try:
             for trail in self.trails:
                 trail.add(func, args, kwargs, result, sys._getframe(1))
+            if func in self.listeners:
+                self.listeners[func](args, kwargs, result, sys._getframe(1))
             if (args and result is args[0]) or (kwargs and "out" in kwargs):
                 self._perhaps_written(func, args, kwargs, result)
             if kind is Tensor:
@@ -104,21 +104,15 @@ class Recorder(TorchFunctionMode):  # type: ignore[misc]
                     node = node_of(result)
                     if node is not None:
                         self.nodes.add(func, node, sys._getframe(1))
-                        if func in self.listeners:
-                            self.listeners[func](args, kwargs, result, sys._getframe(1))
                     elif func in self._special:
                         self._special[func](func, args, kwargs or {}, result)
                     elif func in self._builders:
                         self._untracked(func, args, kwargs, (result,))
                 else:
-                    if func in self.writers:
-                        self.writers[func](args, kwargs, result, sys._getframe(1))
                     special = self._special.get(func)
                     if special is None or not special(func, args, kwargs or {}, result):
                         self._untracked(func, args, kwargs, (result,))
             elif kind in _QUIET:
-                if func in self.writers:
-                    self.writers[func](args, kwargs, result, sys._getframe(1))
                 special = self._special.get(func)
                 if special is not None:
                     special(func, args, kwargs or {}, result)

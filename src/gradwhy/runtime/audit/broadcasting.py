@@ -24,7 +24,8 @@ def listen(recorder: Recorder, ledger: Ledger) -> None:
     """Hear of the results of binary operations that have a path."""
 
     def heard(args: Any, kwargs: Any, result: Any, frame: FrameType) -> None:
-        if len(args) >= 2 and isinstance(args[0], torch.Tensor) and isinstance(args[1], torch.Tensor):
+        tensors = [each for each in args[:2] if isinstance(each, torch.Tensor)]
+        if len(tensors) == 2 and isinstance(result, torch.Tensor) and result.requires_grad:
             if args[0].shape != args[1].shape and _spread(args[0], args[1], result):
                 _mark(args[0], args[1], result, frame, ledger)
 

@@ -46,7 +46,7 @@ class Masks:
         self._wrote(args[0], None, frame)
 
     def _wrote(self, target: Any, mask: Any, frame: FrameType) -> None:
-        user = user_frame(frame)
+        user = user_frame(frame) if not target.requires_grad else None
         if user is not None and len(self._written) < _KEPT and (mask is None or bool(mask.any())):
             self._written[memory_key(target)] = (Site(user.f_code, user.f_lasti), mask)
 
@@ -72,7 +72,7 @@ class Masks:
 def listen(recorder: Recorder, masks: Masks) -> None:
     """Hear of writes in place to what has no path, as gradients have none."""
     base = torch.Tensor
-    recorder.writers |= {
+    recorder.listeners |= {
         base.mul_: masks.multiplied, base.__imul__: masks.multiplied, base.masked_fill_: masks.filled,
         base.__setitem__: masks.filled, base.zero_: masks.zeroed,
     }  # fmt: skip

@@ -79,7 +79,6 @@ class Observer:
 
     def stop(self) -> None:
         self.watch.recorder.listeners.clear()
-        self.watch.recorder.writers.clear()
         self.watch._unpatch(self._undo)
 
     def rest(self) -> None:

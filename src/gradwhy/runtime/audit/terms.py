@@ -48,7 +48,7 @@ class Terms:
 
     def join(self, args: Any, kwargs: Any, result: Any, frame: FrameType) -> None:
         """A sum that has a path, of one number, or several numbers that were stacked."""
-        if not args or result.dim() > 1:
+        if not args or not isinstance(result, torch.Tensor) or not result.requires_grad or result.dim() > 1:
             return
         operands = args[0] if isinstance(args[0], (list, tuple)) else args[:2]
         for operand in operands:

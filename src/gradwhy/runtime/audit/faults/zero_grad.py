@@ -69,7 +69,9 @@ def _tell(zeroing: Zeroing, ids: set[int], zeros: set[int], case: Case) -> Findi
         return None
     if cause == "hook-return":
         hook = next((site for key in ids if (site := case.calls.hooks.get(key)) is not None), None)
-        place = at(hook) if hook is not None else place
+        if hook is None:
+            return None
+        place = at(hook)
     elif cause == "custom-backward-wrong":
         place = returned(made.func, case) or place
     elif cause == "rounding":
