@@ -13,8 +13,8 @@ class Parameter:
     """``steps`` of its optimizer were watched; in ``without`` of them no gradient had arrived.
 
     ``group``: which optimizer and parameter group hold it, "" for none. ``gradient``: its state at the last of these steps,
-    and ``norm`` its 2-norm there. ``changed``: the steps that changed it; ``relative``: the norm of the last change, divided by
-    the norm of the values.
+    and ``norm`` its 2-norm there. ``compared`` steps were looked at for a change, and ``changed`` of them changed it;
+    ``relative`` is the norm of the last change, divided by the norm of the values.
     """
 
     name: str
@@ -24,6 +24,7 @@ class Parameter:
     group: str
     gradient: ParameterState
     norm: float
+    compared: int
     changed: int
     relative: float
     steps: int

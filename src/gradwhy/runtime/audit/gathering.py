@@ -90,6 +90,7 @@ def rows(case: Case) -> list[Parameter]:
                 group=group,
                 gradient=account.state if account is not None else "none",
                 norm=account.norm if account is not None else 0.0,
+                compared=account.compared if account is not None else 0,
                 changed=account.changed if account is not None else 0,
                 relative=account.relative if account is not None else 0.0,
                 steps=account.steps if account is not None else 0,

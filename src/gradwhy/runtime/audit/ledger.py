@@ -57,6 +57,8 @@ class Account:
     tail: int = 0
     state: ParameterState = "none"
     norm: float = 0.0
+    compared: int = 0
+    """Steps whose values before and after were compared; the next three count among these."""
     changed: int = 0
     relative: float = 0.0
     frozen_changed: int = 0

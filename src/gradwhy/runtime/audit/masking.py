@@ -24,6 +24,11 @@ class Masks:
     _written: dict[int, tuple[Site, Any]] = field(default_factory=dict)
     """Memory of a tensor that zeros were written to -> the line, and which values (a copy; None for all). Until the next step."""
 
+    @property
+    def waiting(self) -> bool:
+        """Whether something was masked since the last step."""
+        return bool(self._written)
+
     def multiplied(self, args: Any, kwargs: Any, result: Any, frame: FrameType) -> None:
         """``grad.mul_(mask)``, ``grad *= mask``."""
         value = args[1] if len(args) > 1 else kwargs.get("other") if kwargs else None
@@ -53,6 +58,7 @@ class Masks:
     def settle(self, number: int, parameters: list[Any], copies: list[Any]) -> None:
         """After a step: which masked values moved."""
         if len(copies) != len(parameters):
+            self._written.clear()
             return
         for parameter, copy in zip(parameters, copies) if self._written else ():
             gradient = parameter.grad

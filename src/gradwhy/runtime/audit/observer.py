@@ -31,9 +31,8 @@ from gradwhy.runtime.writes import sequence_now
 if TYPE_CHECKING:
     from gradwhy.runtime.watch import Watch
 
-# How often a line's zero gradients are traced, and how many bytes of parameters are copied to see what a step changes.
+# How often a line's graph is searched for what makes a gradient zero.
 _SEARCHES = 4
-_COPIES_AT_MOST = 1 << 31
 
 
 class Observer:
@@ -58,6 +57,8 @@ class Observer:
         """id of a leaf -> (version of its gradient, id of it) when an optimizer had used it."""
         self._step_depth = 0
         self._looked = -1
+        self._flags = 0
+        self._compared_until: dict[int, int] = {}
         self._searches: dict[Any, int] = {}
         self._scanned: dict[Any, int] = {}
         self._undo: list[Callable[[], None]] = []
@@ -187,9 +188,18 @@ class Observer:
         self._look(parameters, frame)
         if not _has_closure(args, kwargs):
             self._note_gradients(optimizer, parameters, frame)
-        if sum(p.numel() * p.element_size() for p in parameters) <= _COPIES_AT_MOST:
+        if self._compares(self.number_of(optimizer)):
             with torch._C.DisableTorchFunction():
                 self._before[id(optimizer)] = [p.detach().clone() for p in parameters]
+
+    def _compares(self, number: int) -> bool:
+        """Whether this step is compared with the values before it: the first, second, fourth, eighth …, and the first two after
+        something was frozen, released or masked. To copy all parameters costs too much for each."""
+        done = self.ledger.updates.get(number, 0)
+        changes = len(self.watch.journal.flags)
+        if changes != self._flags or self.masks.waiting:
+            self._flags, self._compared_until[number] = changes, done + 2
+        return (done + 1) & done == 0 or done < self._compared_until.get(number, 0)
 
     def _settle(self, optimizer: Any, args: Any, kwargs: Any, frame: FrameType) -> None:
         parameters = parameters_of(optimizer)
@@ -201,6 +211,7 @@ class Observer:
             self.masks.settle(number, parameters, copies)
             for parameter, copy in zip(parameters, copies) if len(copies) == len(parameters) else ():
                 account = self.ledger.account(number, id(parameter))
+                account.compared += 1
                 now = parameter.detach()
                 if now.shape == copy.shape and not torch.equal(now, copy):
                     account.changed += 1
@@ -210,7 +221,7 @@ class Observer:
                 account.all_zero = not bool(copy.any())
             for parameter in parameters:
                 gradient = parameter.grad
-                if gradient is not None and not gradient.is_sparse and bool(gradient.any()):
+                if gradient is not None and self.ledger.account(number, id(parameter)).state != "zero":
                     self._used[id(parameter)] = (gradient._version, id(gradient))
         self.ledger.updates[number] = self.ledger.updates.get(number, 0) + 1
 
