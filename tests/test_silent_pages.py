@@ -14,10 +14,7 @@ from gradwhy.catalog import load
 
 SILENT = {name for name in load.names("symptoms") if load.entry(name).facts.get("silent")}  # type: ignore[union-attr]
 MISSED = {
-    "silent-not-frozen": "the flag is set on a module that an index gives",
     "silent-wrong-grad": "writes through .data change what is saved, and are not looked at",
-    "step-missing": "no step is seen, so nothing is accounted for",
-    "wrong-network": "told as the no_grad block that the other network stands in",
 }
 
 

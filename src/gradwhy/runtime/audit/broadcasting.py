@@ -8,6 +8,7 @@ from typing import Any
 
 import torch
 
+from gradwhy.runtime.account import shape_of
 from gradwhy.runtime.audit.ledger import Ledger
 from gradwhy.runtime.recorder import Recorder
 from gradwhy.runtime.records import node_of
@@ -64,7 +65,7 @@ def _mark(a: Any, b: Any, result: Any, frame: FrameType, ledger: Ledger) -> None
         return
     site = Site(user.f_code, user.f_lasti)
     if site in ledger.marked.get(KIND, {}) or not _is_on_purpose(site):
-        shapes = {"left": str(tuple(a.shape)), "right": str(tuple(b.shape)), "result": str(tuple(result.shape))}
+        shapes = {"left": shape_of(a), "right": shape_of(b), "result": shape_of(result)}
         ledger.mark(KIND, site, node._sequence_nr(), shapes)
 
 

@@ -110,6 +110,11 @@ class Case:
             common.append(column[0])
         return ".".join(common) or names[0]
 
+    def called(self, ids: Iterable[int]) -> Argument:
+        """The same for a sentence, also where nobody has a name for them."""
+        owner = self.owner(ids)
+        return Code(owner) if owner else Message("words.its-parameters")
+
     def finding(
         self,
         cause: str,

@@ -16,7 +16,7 @@ def find(case: Case) -> Iterable[Finding]:
     for site, mark in case.ledger.marked.get(KIND, {}).items():
         if not mark.backward:
             continue
-        facts: dict[str, Argument] = dict(mark.facts)
+        facts: dict[str, Argument] = {name: str(shape) for name, shape in mark.facts.items()}
         yield case.finding(
             CAUSE, "silent-broadcast", at(site), facts=facts, key="spread",
             steps=[Step(at=site.location(), note=Message(f"{CAUSE}.spread", facts))],

@@ -10,6 +10,7 @@ from gradwhy.runtime.account import Place
 from gradwhy.runtime.audit.case import Case
 
 RANK = 18
+_NONE = "silent-none-grad"
 
 
 def find(case: Case) -> Iterable[Finding]:
@@ -22,24 +23,28 @@ def find(case: Case) -> Iterable[Finding]:
         if place in told:
             continue
         told.add(place)
-        name = term.name or "a term of the loss"
-        facts: dict[str, Argument] = {"name": Code(name), "loss": Code(name)}
+        name: Argument = Code(term.name) if term.name else Message("words.a-term")
+        facts: dict[str, Argument] = {"name": name, "loss": name}
         record = explanation.cut.record if explanation.cut is not None else None
         if record is not None:
             facts |= feeding.facts_of(record)
             case.claimed |= feeding.leaves_of(record) - set(case.ledger.reached)
         steps = [
-            Step(at=explanation.at, before="tracked", after="cut", note=Message("words.path-lost", facts)),
+            Step(at=explanation.at, before="tracked", after="cut", note=Message("words.term-lost", facts)),
             Step(at=term.site.location(), note=Message("words.added-here", facts)),
         ]
         yield case.finding(
             explanation.cause,
-            "silent-detached-branch",
+            "silent-detached-branch"
+            if any(case.ledger.reached.get(key) for h in case.optimizers for key in h.ids)
+            else _NONE,
             Place(explanation.at, explanation.subject),
             facts=facts,
             headline="silent-detached-branch.headline-term",
             steps=steps,
-            evidence=[Evidence(kind="tensor", subject=name, facts={"requires_grad": False})],
+            evidence=[
+                Evidence(kind="tensor", subject=term.name or term.site.expression(), facts={"requires_grad": False})
+            ],
             certain=explanation.certain,
             severity="error" if explanation.certain else "warning",
             surfaces=term.backward[0],

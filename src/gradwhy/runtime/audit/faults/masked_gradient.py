@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from gradwhy.findings import Argument, Code, Evidence, Finding, Message, Step
+from gradwhy.findings import Argument, Evidence, Finding, Message, Step
 from gradwhy.runtime.audit.case import Case, at
 
 RANK = 35
@@ -19,7 +19,7 @@ def find(case: Case) -> Iterable[Finding]:
         options = next((held.options[key] for key in ids if key in held.options), {})
         decays = bool(options.get("weight_decay"))
         facts: dict[str, Argument] = {
-            "name": Code(case.owner(ids) or "parameters"),
+            "name": case.called(ids),
             "count": len(ids),
             "optimizer": held.kind,
             "decay": float(options.get("weight_decay") or 0.0),

@@ -54,5 +54,9 @@ def _assignment(flag: OddFlag, case: Case) -> Place | None:
 def _may_be_module(target: ast.Attribute, flag: OddFlag) -> bool:
     """Whether ``x.requires_grad = ...`` is written on the module: by its name, or a loop variable's kin."""
     last = flag.owner.rpartition(".")[2]
-    name = target.value.attr if isinstance(target.value, ast.Attribute) else getattr(target.value, "id", "")
+    value = target.value
+    if isinstance(value, ast.Subscript):
+        # ``model[0]``: an item of a container of layers.
+        return last.isdecimal() or (isinstance(value.slice, ast.Constant) and str(value.slice.value) == last)
+    name = value.attr if isinstance(value, ast.Attribute) else getattr(value, "id", "")
     return name == last or name in ("module", "layer", "child", "block", "m", "net", "model", "part")

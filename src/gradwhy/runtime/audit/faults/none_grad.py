@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from gradwhy.findings import Argument, Code, Evidence, Finding, Message, Step
+from gradwhy.findings import Argument, Evidence, Finding, Message, Step
 from gradwhy.runtime import feeding
 from gradwhy.runtime.account import Place
 from gradwhy.runtime.audit.case import Case, Held, at
@@ -39,8 +39,7 @@ def _cut(idle: set[int], whole: bool, case: Case) -> Iterator[Finding]:
         verdict = lost.verdict
         if not lost.fed and verdict.scope is None and len(groups) > 1:
             continue
-        owner = case.owner(ids)
-        facts: dict[str, Argument] = {"name": Code(owner or verdict.subject), "count": len(ids)}
+        facts: dict[str, Argument] = {"name": case.called(ids), "count": len(ids)}
         steps: list[Step] = []
         if verdict.site is not None and verdict.site.location().line != verdict.at.line:
             steps.append(Step(at=verdict.site.location(), note=Message("words.path-ends")))
@@ -79,7 +78,7 @@ def _not_named(idle: set[int], case: Case) -> Iterator[Finding]:
     ids = set(last.leaves & idle)
     case.claimed |= ids
     if last.chain:
-        facts: dict[str, Argument] = {"name": Code(case.owner(ids)), "count": len(ids)}
+        facts: dict[str, Argument] = {"name": case.called(ids), "count": len(ids)}
         yield case.finding(
             "wrong-list-entry", _NONE, at(last.chain[0]), facts=facts, key="inputs", evidence=_evidence(ids, case)
         )
@@ -89,7 +88,7 @@ def _unused(idle: set[int], whole: bool, held: Held, case: Case) -> Iterator[Fin
     """Nothing that was differentiated was computed from them, as far as that was seen."""
     if not idle or not held.chain:
         return
-    facts: dict[str, Argument] = {"name": Code(case.owner(idle) or "its parameters"), "count": len(idle)}
+    facts: dict[str, Argument] = {"name": case.called(idle), "count": len(idle)}
     case.claimed |= idle
     yield case.finding(
         "module-unused",

@@ -84,7 +84,7 @@ def _explain(members: list[Member], held: Held, case: Case) -> Iterator[Finding]
     ]
     later = [key for key in ids if case.calls.registered.get(key, 0) > held.order]
     if orphans or later:
-        case.claimed |= ids
+        case.claimed |= ids | {orphan.key for orphan in orphans}
         facts["gone"] = len(orphans)
         key = "audit" if orphans else "before"
         yield case.finding(
@@ -99,9 +99,10 @@ def _explain(members: list[Member], held: Held, case: Case) -> Iterator[Finding]
     if released:
         case.claimed |= ids
         released_at = max(released, key=lambda change: change.order).chain[0]
-        place = _filter(held) or at(held.chain[0])
+        chosen = _filter(held)
+        place = chosen or at(held.chain[0])
         steps = [
-            Step(at=place.at, note=Message("words.optimizer-made")),
+            Step(at=place.at, note=Message("requires-grad-late.chosen" if chosen else "words.optimizer-made")),
             Step(at=released_at.location(), note=Message("words.released-here", facts)),
         ]
         yield case.finding(
@@ -118,7 +119,7 @@ def _explain(members: list[Member], held: Held, case: Case) -> Iterator[Finding]
     idle = {a.key for a in case.accounts(held.number) if a.steps > 1 and a.always("none")}
     if not same_root and held.ids <= idle:
         case.claimed |= held.ids
-        facts = {"name": Code(case.owner(held.ids) or "another network"), "other": Code(name)}
+        facts = {"name": case.called(held.ids), "other": Code(name)}
         yield case.finding(
             "wrong-network",
             _SYMPTOM,

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from gradwhy.findings import Argument, Code, Evidence, Finding, Message, Step
+from gradwhy.findings import Argument, Evidence, Finding, Message, Step
 from gradwhy.runtime.account import Place, called, statement_of
 from gradwhy.runtime.ancestry import torch_name
 from gradwhy.runtime.audit.case import Case, at, place_of
@@ -51,8 +51,8 @@ def _tell(zeroing: Zeroing, ids: set[int], zeros: set[int], case: Case) -> Findi
     assert zeroing.made is not None
     place, made = at(zeroing.made.site), zeroing.made
     cause = _cause(zeroing, made.func)
-    name = case.owner(ids) or "the parameters"
-    facts: dict[str, Argument] = {"name": Code(name), "count": len(ids), "op": zeroing.node.lower()}
+    name = case.owner(ids) or "parameters"
+    facts: dict[str, Argument] = {"name": case.called(ids), "count": len(ids), "op": zeroing.node.lower()}
     steps: list[Step] = []
     if zeroing.kind == "operand" and zeroing.operand in zeros and ids & zeros:
         members = case.members([*(ids & zeros), zeroing.operand])
