@@ -1,6 +1,6 @@
 """Runs many programs under gradwhy in one process that has imported torch: a fork for each, one JSON line for each.
 
-usage: python run_programs.py FOLDER PROGRAM...
+usage: python run_programs.py [--audit] FOLDER PROGRAM...
        python run_programs.py --serve      one program's path a line on standard input, one report a line on standard output
 """
 
@@ -19,11 +19,12 @@ import torch
 
 from gradwhy.findings import wire
 from gradwhy.runtime import launch, session
+from gradwhy.runtime.audit import session as auditing
 
 torch.set_num_threads(1)
 
 
-def run(program: Path, answer: Path) -> None:
+def run(program: Path, answer: Path, audit: bool = False) -> None:
     """In a fork: the report of one program, run alone as ``train.py`` in an empty folder."""
     folder = Path(tempfile.mkdtemp())
     shutil.copy(program, folder / "train.py")
@@ -32,19 +33,20 @@ def run(program: Path, answer: Path) -> None:
 
     text.STARTED_IN = str(folder)
     sys.stdout = sys.stderr = io.StringIO()
-    outcome = session.run(launch.Program("train.py"))
+    started = launch.Program("train.py")
+    outcome = auditing.audit(started, auditing.Plan()).outcome if audit else session.run(started)
     data = wire.to_data(outcome.report, lambda message: message.id)
     data["ended"] = type(outcome.error).__name__ if outcome.error is not None else None
     answer.write_text(json.dumps(data))
     shutil.rmtree(folder, ignore_errors=True)
 
 
-def report(program: Path, answer: Path) -> None:
+def report(program: Path, answer: Path, audit: bool = False) -> None:
     """Run a program in a fork and wait for its answer."""
     child = os.fork()
     if child == 0:
         try:
-            run(program, answer)
+            run(program, answer, audit)
         finally:
             os._exit(0)
     os.waitpid(child, 0)
@@ -64,10 +66,10 @@ def main() -> None:
     if sys.argv[1] == "--serve":
         serve()
         return
-    out = Path(sys.argv[1])
-    for name in sys.argv[2:]:
-        program = Path(name)
-        report(program, out / f"{program.stem}.json")
+    audit = sys.argv[1] == "--audit"
+    out, *programs = map(Path, sys.argv[1 + audit :])
+    for program in programs:
+        report(program, out / f"{program.stem}.json", audit)
 
 
 if __name__ == "__main__":

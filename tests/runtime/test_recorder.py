@@ -207,3 +207,11 @@ def test_small_programs_agree_with_torch(names: list[str], mode: str) -> None:
         assert not watch.recorder.faults
     finally:
         watch.stop()
+
+
+def test_a_lazy_parameter_has_no_shape_and_is_no_trouble(watch: Watch) -> None:
+    net = torch.nn.Sequential(torch.nn.LazyLinear(3), torch.nn.LazyBatchNorm1d())
+    with torch.no_grad():
+        net(torch.randn(4, 2))
+    net(torch.randn(4, 2)).sum().backward()
+    assert watch.recorder.faults == []

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import inspect
+import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from types import FrameType, TracebackType
@@ -75,10 +78,23 @@ class Failure:
         return ()
 
 
-def standing_at(frame: FrameType) -> Failure:
-    """A fault without an exception, seen from a frame that is running."""
+@contextlib.contextmanager
+def standing(frame: FrameType) -> Iterator[Failure]:
+    """A fault without an exception, seen from a frame that is running, for as long as a block lasts: what was looked up is let
+    go of at its end.
+
+    Before Python 3.13 a frame keeps a copy of its variables once somebody has read ``f_locals`` (Objects/frameobject.c,
+    ``PyFrame_FastToLocalsWithError``), and with it tensors that the program has dropped.
+    """
     frames = [LiveFrame(each, Site(each.f_code, each.f_lasti)) for each in frames_from(frame)]
-    return Failure(None, frames[::-1])
+    failure = Failure(None, frames[::-1])
+    try:
+        yield failure
+    finally:
+        if sys.version_info < (3, 13):
+            for live in failure.frames:
+                if live.frame.f_code.co_flags & inspect.CO_OPTIMIZED:
+                    live.frame.f_locals.clear()
 
 
 def failures(error: BaseException) -> Iterator[Failure]:

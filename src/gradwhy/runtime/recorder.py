@@ -16,7 +16,7 @@ from gradwhy.runtime import graph
 from gradwhy.runtime.departed import Departures
 from gradwhy.runtime.journal import Journal
 from gradwhy.runtime.node_lines import NodeLines
-from gradwhy.runtime.records import Input, Record, Slot, keeps_graph, node_of, sequences_of
+from gradwhy.runtime.records import Input, Record, Slot, keeps_graph, node_of, sequences_of, shape_of
 from gradwhy.runtime.sites import Site, user_chain, user_frame, whole_stack
 from gradwhy.runtime.trails import Trail
 from gradwhy.runtime.writes import WriteLog
@@ -253,7 +253,7 @@ class Recorder(TorchFunctionMode):  # type: ignore[misc]
     ) -> None:
         record.inputs = tuple(inputs)
         self.cuts.append(record)
-        record.shape, record.dtype = tuple(results[0].shape), str(results[0].dtype)
+        record.shape, record.dtype = shape_of(results[0]), str(results[0].dtype)
         record.chain = user_chain(user)
         library: list[Site] = []
         while inner is not None and inner is not user and len(library) < 40:

@@ -27,6 +27,11 @@ def node_of(tensor: Any) -> Any:
         return None
 
 
+def shape_of(tensor: Any) -> Shape:
+    """The shape; () for a lazy parameter that has none yet (torch/nn/parameter.py, ``UninitializedTensorMixin``)."""
+    return () if torch.nn.parameter.is_lazy(tensor) else tuple(tensor.shape)
+
+
 class Input:
     """A tracked tensor that went into a cut: a weak reference, what it looked like, and what lies behind it."""
 
@@ -36,7 +41,7 @@ class Input:
         self.slot = slot
         # Parameters are known by id: a weak reference would get in the way of torch.utils.swap_tensors.
         self.reference = None if isinstance(tensor, torch.nn.Parameter) else weakref.ref(tensor)
-        self.shape: Shape = tuple(tensor.shape)
+        self.shape: Shape = shape_of(tensor)
         self.dtype = str(tensor.dtype)
         node = node_of(tensor)
         self.node = node.name() if node is not None else ""

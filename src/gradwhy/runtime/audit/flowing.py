@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fnmatch
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -14,7 +15,12 @@ from gradwhy.runtime.audit import unreached
 from gradwhy.runtime.audit.gradients import states_of
 from gradwhy.runtime.audit.ledger import Lost, Step
 from gradwhy.runtime.audit.observer import Observer
-from gradwhy.runtime.diagnose import diagnose
+from gradwhy.runtime.explanation import Loss
+from gradwhy.runtime.failure import standing
+from gradwhy.runtime.names import Names
+from gradwhy.runtime.probes import Situation
+from gradwhy.runtime.probes.no_graph import explanations
+from gradwhy.runtime.telling import finding_of
 from gradwhy.runtime.watch import Watch
 
 
@@ -55,20 +61,14 @@ def _look(model: Any, loss_fn: Callable[[Any, Any], Any], batch: Any, parameters
     observer = Observer(watch, lambda: None)
     watch.start()
     observer.start()
-    error: BaseException | None = None
     try:
-        loss_fn(model, batch).backward()
-    except RuntimeError as raised:
-        error = raised
+        loss = loss_fn(model, batch)
+        if not loss.requires_grad and (reason := _why_not(loss, watch)):
+            return reason
+        loss.backward()
     finally:
         observer.stop()
         watch.stop()
-    if error is not None:
-        report = diagnose(error, watch)
-        if not report.findings:
-            raise error
-        found = report.findings[0]
-        return f"{render.sentence(found.message)} ({found.at.file}:{found.at.line})"
     without = {id(p) for p in parameters.values() if p.requires_grad and p.grad is None}
     step = Step(optimizer=-1, chain=(), order=watch.journal.next_order(), fed=0, of=len(parameters), number=0)
     lost = unreached.explain(frozenset(without), -1, step, observer)
@@ -77,6 +77,21 @@ def _look(model: Any, loss_fn: Callable[[Any, Any], Any], batch: Any, parameters
         return ""
     facts: dict[str, Argument] = {"count": len(lines), "of": len(parameters)}
     return "\n".join([render.sentence(Message("words.gradients-missing", facts)), *lines])
+
+
+def _why_not(tensor: Any, watch: Watch) -> str:
+    """Why a loss has no path at all, and where it was lost; "" where that isn't known."""
+    with standing(sys._getframe()) as failure:
+        surface = failure.surface
+        if surface is None:
+            return ""
+        situation = Situation(failure, watch, Names(failure.frames))
+        loss = Loss.of(tensor, 0, surface, situation)
+        ranked = explanations(loss, situation)
+        if not ranked:
+            return ""
+        found = finding_of(ranked[0], loss, situation, "no-graph")
+    return f"{render.sentence(found.message)} ({found.at.file}:{found.at.line})"
 
 
 def _lines(parameters: dict[str, Any], lost: dict[int, Lost]) -> Iterator[str]:

@@ -23,7 +23,7 @@ from gradwhy.runtime.audit.modules import Inspection
 from gradwhy.runtime.audit.roster import Roster
 from gradwhy.runtime.audit.terms import Terms
 from gradwhy.runtime.audit.zeros import ZeroSearch
-from gradwhy.runtime.failure import standing_at
+from gradwhy.runtime.failure import standing
 from gradwhy.runtime.records import node_of
 from gradwhy.runtime.sites import user_chain
 from gradwhy.runtime.writes import sequence_now
@@ -298,8 +298,7 @@ class Observer:
         if total == self._looked or not (regular or (new and self.roster.names < 64)):
             return
         self._looked = total
-        failure = standing_at(frame)
-        with torch._C.DisableTorchFunction():
+        with standing(frame) as failure, torch._C.DisableTorchFunction():
             for record in self.watch.journal.optimizers:
                 if (other := record.reference()) is not None:
                     self._hold(other)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from gradwhy.runtime.explanation import Explanation, Loss
-from gradwhy.runtime.failure import standing_at
+from gradwhy.runtime.failure import standing
 from gradwhy.runtime.names import Names
 from gradwhy.runtime.records import Record, node_of
 from gradwhy.runtime.sites import Site, user_frame
@@ -81,13 +81,13 @@ class Terms:
         from gradwhy.runtime.probes import Situation
         from gradwhy.runtime.probes.no_graph import explanations
 
-        failure = standing_at(frame)
-        surface = failure.surface
-        if surface is None:
-            return
-        situation = Situation(failure, self._watch, Names(failure.frames))
-        loss = replace(Loss.of(operand, 0, surface, situation, record), name=situation.names.variable(operand))
-        found = [e for e in explanations(loss, situation) if e.trains and e.cut is not None]
+        with standing(frame) as failure:
+            surface = failure.surface
+            if surface is None:
+                return
+            situation = Situation(failure, self._watch, Names(failure.frames))
+            loss = replace(Loss.of(operand, 0, surface, situation, record), name=situation.names.variable(operand))
+            found = [e for e in explanations(loss, situation) if e.trains and e.cut is not None]
         if found:
             # No tensor may stay in what is kept.
             term.explanation, term.name = found[0], loss.name

@@ -9,7 +9,7 @@ from gradwhy.findings import Argument, Code, Evidence, Finding, Message
 from gradwhy.runtime import account, remedying
 from gradwhy.runtime.account import Place
 from gradwhy.runtime.explanation import Explanation
-from gradwhy.runtime.failure import Failure, standing_at
+from gradwhy.runtime.failure import Failure, standing
 from gradwhy.runtime.names import Names
 from gradwhy.runtime.patches.checkpointing import FrozenInput
 from gradwhy.runtime.probes import Situation
@@ -30,8 +30,11 @@ def diagnose(situation: Situation) -> list[Finding]:
 
 def look(found: FrozenInput, parameters: list[Any], frame: FrameType, watch: Watch) -> list[Finding]:
     """``parameters``: those inside the checkpoint that an optimizer is about to step without a gradient."""
-    failure = standing_at(frame)
-    situation = Situation(failure, watch, Names(failure.frames))
+    with standing(frame) as failure:
+        return _look(found, parameters, Situation(failure, watch, Names(failure.frames)))
+
+
+def _look(found: FrozenInput, parameters: list[Any], situation: Situation) -> list[Finding]:
     place = Place.of(found.chain[0])
     names = sorted(name for p in parameters if (name := situation.names.parameters.get(id(p))))
     facts: dict[str, Argument] = {"count": len(parameters), "name": Code(names[0] if names else place.text)}

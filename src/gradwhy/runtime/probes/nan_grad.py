@@ -14,7 +14,7 @@ from gradwhy.findings import Argument, Code, Evidence, Finding, Message, Step
 from gradwhy.runtime import account, graph, nonfinite
 from gradwhy.runtime.account import Place
 from gradwhy.runtime.ancestry import torch_name
-from gradwhy.runtime.failure import Failure, standing_at
+from gradwhy.runtime.failure import Failure, standing
 from gradwhy.runtime.lifetime import made
 from gradwhy.runtime.names import Names, attributes_of
 from gradwhy.runtime.patches.nonfinite import Trouble
@@ -72,10 +72,11 @@ def diagnose(situation: Situation) -> list[Finding]:
 
 def look(trouble: Trouble, reached: Sequence[int], frame: FrameType, watch: Watch) -> list[Finding]:
     """The finding for a pass that left gradients which are not finite, although nothing was raised."""
-    situation = Situation(failure := standing_at(frame), watch, Names(failure.frames))
-    if failure.surface is None or (trouble.cause == "overflow" and _is_scaled(situation)):
-        return []
-    return _told(trouble, reached, situation)
+    with standing(frame) as failure:
+        situation = Situation(failure, watch, Names(failure.frames))
+        if failure.surface is None or (trouble.cause == "overflow" and _is_scaled(situation)):
+            return []
+        return _told(trouble, reached, situation)
 
 
 def _told(trouble: Trouble, reached: Sequence[int], situation: Situation) -> list[Finding]:

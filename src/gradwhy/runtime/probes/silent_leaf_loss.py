@@ -9,7 +9,7 @@ from typing import Any
 from gradwhy.findings import Finding, Message
 from gradwhy.runtime import remedying
 from gradwhy.runtime.explanation import Explanation, Loss
-from gradwhy.runtime.failure import Failure, standing_at
+from gradwhy.runtime.failure import Failure, standing
 from gradwhy.runtime.names import Names
 from gradwhy.runtime.probes import Situation
 from gradwhy.runtime.probes.no_graph import explanations
@@ -34,8 +34,12 @@ def diagnose(situation: Situation) -> list[Finding]:
 
 def look(tensor: Any, record: Record, frame: FrameType, watch: Watch) -> list[Finding]:
     """What cut the path comes first; the flag that hid it follows from that. A plain leaf is no fault."""
-    situation = Situation(failure := standing_at(frame), watch, Names(failure.frames))
-    surface = failure.surface
+    with standing(frame) as failure:
+        return _look(tensor, record, Situation(failure, watch, Names(failure.frames)))
+
+
+def _look(tensor: Any, record: Record, situation: Situation) -> list[Finding]:
+    surface = situation.failure.surface
     if surface is None:
         return []
     loss = Loss.of(tensor, 0, surface, situation, record)

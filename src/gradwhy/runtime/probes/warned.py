@@ -16,7 +16,7 @@ from gradwhy.findings import Argument, Code, Evidence, Finding, Fix, Message, St
 from gradwhy.runtime import account, editing, live
 from gradwhy.runtime.account import Place
 from gradwhy.runtime.ancestry import torch_name
-from gradwhy.runtime.failure import Failure, LiveFrame, standing_at
+from gradwhy.runtime.failure import Failure, LiveFrame, standing
 from gradwhy.runtime.lifetime import made
 from gradwhy.runtime.names import Names
 from gradwhy.runtime.probes import Situation
@@ -51,8 +51,7 @@ def hear(text: str, frame: FrameType, watch: Watch) -> None:
     key = (answer.__name__, id(user.f_code), user.f_lasti)
     if key in watch.warned:
         return
-    with torch._C.DisableTorchFunction():
-        failure = standing_at(frame)
+    with torch._C.DisableTorchFunction(), standing(frame) as failure:
         watch.warned[key] = answer(text, failure, Situation(failure, watch, Names(failure.frames)))
 
 
