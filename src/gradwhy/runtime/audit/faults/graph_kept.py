@@ -39,9 +39,9 @@ def find(case: Case) -> Iterable[Finding]:
 
 
 def _grows(each: Kept) -> bool:
-    """Looked at twice at least, more each time: a value that was carried over one step does not grow."""
-    sizes = each.sizes
-    return len(sizes) > 1 and sizes[-1] > sizes[-2] and (len(sizes) == 2 or sizes[-1] > sizes[-3])
+    """More at one look than at the one before: a value that is carried over one step does not grow. It may begin anew with each
+    epoch."""
+    return any(later > earlier + 1 for earlier, later in zip(each.sizes, each.sizes[1:]))
 
 
 def _where(each: Kept, case: Case) -> Place | None:
