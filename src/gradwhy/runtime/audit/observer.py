@@ -302,7 +302,9 @@ class Observer:
             for record in self.watch.journal.optimizers:
                 if (other := record.reference()) is not None:
                     self._hold(other)
-            names = self.roster.look(failure, self.watch.journal.order, self.calls.loaded, self.watch.recorder)
+            names = self.roster.look(
+                failure, self.watch.journal.order, self.calls.loaded, self.ledger.reached, self.watch.recorder
+            )
             for parameter in parameters:
                 self.roster.keep(parameter, self.watch.journal.order)
             self.inspection.look(names, failure, self)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
@@ -49,7 +49,8 @@ class Member:
     alive: bool = True
     is_parameter: bool = True
     by_hand: bool = False
-    """Whether its values changed between two looks, for whatever reason."""
+    """Whether its values changed between two looks between which gradients came, for whatever reason."""
+    passes: int = 0
     holder: int = 0
     """id of the module that has it."""
     loaded: bool = False
@@ -63,17 +64,23 @@ class Roster:
     def __init__(self) -> None:
         self.members: dict[int, Member] = {}
         self.names = 0
+        self.bearers: dict[str, set[int]] = {}
+        """Name of a leaf -> ids of all that have had it."""
         self.kinds: dict[str, str] = {}
         """Name of a module -> name of its class."""
         self.files: set[str] = set()
+        self._reached: Mapping[int, int] = {}
 
     def name(self, key: int) -> str:
         member = self.members.get(key)
         return member.name if member is not None else ""
 
-    def look(self, failure: Failure, order: int, loaded: set[int], recorder: Recorder) -> Names:
+    def look(
+        self, failure: Failure, order: int, loaded: set[int], reached: Mapping[int, int], recorder: Recorder
+    ) -> Names:
         """Name what is alive now. Members that are not found any more stay, with ``alive`` False."""
         names = Names(failure.frames)
+        self._reached = reached
         for member in self.members.values():
             member.alive = False
         for live in failure.user_frames:
@@ -113,10 +120,13 @@ class Roster:
         known = self.members.get(member.key)
         if known is not None and known.alive:
             return
+        member.passes = self._reached.get(member.key, 0)
         if known is not None and known.shape == member.shape:
             member.first = known.first
-            member.by_hand = known.by_hand or known.total != member.total
+            moved = known.total != member.total and member.passes > known.passes
+            member.by_hand = known.by_hand or moved
         self.members[member.key] = member
+        self.bearers.setdefault(member.name, set()).add(member.key)
 
     def _module(self, name: str, root: str, module: Any, order: int, loaded: bool, recorder: Recorder) -> None:
         kind = self.kinds[name] = type(module).__name__

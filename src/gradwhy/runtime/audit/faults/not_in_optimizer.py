@@ -83,10 +83,11 @@ def _explain(members: list[Member], held: Held, case: Case) -> Iterator[Finding]
         if not m.alive and (not m.root or m.root == first.root or m.name == first.name)
     ]
     later = [key for key in ids if case.calls.registered.get(key, 0) > held.order]
-    if orphans or later:
+    swapped = {key for member in members for key in case.roster.bearers.get(member.name, ()) if key in held.ids}
+    if orphans or later or swapped:
         case.claimed |= ids | {orphan.key for orphan in orphans}
         facts["gone"] = len(orphans)
-        key = "audit" if orphans else "before"
+        key = "audit" if orphans else "before" if later else "swapped"
         yield case.finding(
             "stale-optimizer", _STALE, at(held.chain[0]), facts=facts, key=key, evidence=evidence, surfaces=surfaces
         )
