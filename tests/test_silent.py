@@ -24,7 +24,7 @@ MISSED = {
     "silent-zero-grad-36-rare-objects": "the line that runs the dead layers is named, not the one that filled their bias",
 }
 OTHER_CAUSE = {
-    "silent-not-in-optimizer-44-thaw-callback": "released after the optimizer was made, and the optimizer made before that: one fact",
+    "silent-not-in-optimizer-44-thaw-callback": "released after the optimizer was made: the same fact by its other name",
 }
 
 Reports = dict[str, dict[str, Any]]

@@ -219,6 +219,14 @@ class _Page:
         key = "audited" if report.findings else "audited-clean"
         self.lines.append(Text())
         self.lines += _wrapped(self.say(Message(f"words.{key}", counts)), self.width)
+        intended = [
+            render.sentence(Message(f"words.intended-{kind}", counts), self.look.language)
+            for kind in ("frozen", "unused", "in_no_optimizer")
+            if report.examined.get(kind)
+        ]
+        if intended:
+            said = Message("words.intended", {"list": self.word("comma").join(intended)})
+            self.lines += _wrapped(self.say(said), self.width)
 
     def cells(self, row: parameters.Row) -> list[str]:
         what = str(row.shape) if row.shape is not None else str(row.count)

@@ -52,6 +52,7 @@ def joined(report: Report, observer: Observer) -> Report:
         "parameters": max(len(table), report.examined.get("parameters", 0)),
         "passes": len(case.ledger.passes),
         "steps": sum(case.ledger.updates.values()) or report.examined.get("steps", 0),
+        **_taken_as_intended(table, case),
     }
     notes = tuple(
         Message("words.own-fault", {"error": f"{type(t).__name__}: {t}"}) for t in case.watch.recorder.faults[:1]
@@ -63,6 +64,17 @@ def joined(report: Report, observer: Observer) -> Report:
         parameters=tuple(table),
         notes=tuple(dict.fromkeys((*report.notes, *notes))),
     )
+
+
+def _taken_as_intended(table: list[Parameter], case: Case) -> dict[str, int]:
+    """How many parameters do not train and were told of by no finding: what was taken as meant."""
+    told = {case.roster.name(key) for key in case.claimed}
+    quiet = [row for row in table if row.name not in told]
+    return {
+        "frozen": sum(not row.requires_grad for row in quiet),
+        "unused": sum(row.requires_grad and not row.passes for row in quiet),
+        "in_no_optimizer": sum(row.requires_grad and bool(row.passes) and not row.group for row in quiet),
+    }
 
 
 def rows(case: Case) -> list[Parameter]:
