@@ -128,7 +128,6 @@ def test_a_program_without_training_says_so(program: Write, gradwhy: Run) -> Non
 
 
 def test_the_picture(program: Write, gradwhy: Run, tmp_path: Path) -> None:
-    pytest.importorskip("matplotlib")
     program(DETACHED)
     gradwhy("audit", "--plot", "norms.svg", "train.py")
     assert (tmp_path / "norms.svg").read_text().startswith("<?xml")

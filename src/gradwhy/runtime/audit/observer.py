@@ -58,6 +58,10 @@ class Observer:
         self._step_depth = 0
         self._looked = -1
         self._flags = 0
+        self._zero: set[int] = set()
+        """ids of the leaves whose gradient was zero at the last step of their optimizer."""
+        self._met: set[int] = set()
+        """ids of the leaves that were there at the last look, with a name or without."""
         self._compared_until: dict[int, int] = {}
         self._searches: dict[Any, int] = {}
         self._scanned: dict[Any, int] = {}
@@ -150,7 +154,7 @@ class Observer:
         if self._scanned.get(chain[:1], 0) < _SEARCHES:
             self._scanned[chain[:1]] = self._scanned.get(chain[:1], 0) + 1
             cancelling.scan(walk, self.watch.recorder, self.ledger)
-        zero = {k for k in leaves if any(a.state == "zero" for (_, key), a in self.ledger.accounts.items() if key == k)}
+        zero = self._zero & leaves.keys()
         search = None
         if zero and each.accumulates and self._searches.get(chain[:1], 0) < _SEARCHES:
             self._searches[chain[:1]] = self._searches.get(chain[:1], 0) + 1
@@ -230,6 +234,9 @@ class Observer:
         states = states_of(parameters)
         for parameter, (state, norm) in zip(parameters, states):
             ledger.account(number, id(parameter)).note(state, norm)
+        self._zero = {id(parameter) for parameter, (state, _) in zip(parameters, states) if state == "zero"} | (
+            self._zero - {id(parameter) for parameter in parameters}
+        )
         previous = next((s for s in reversed(ledger.steps) if s.optimizer == number), None)
         since = previous.order if previous is not None else -1
         ids = {id(parameter) for parameter in parameters}
@@ -292,8 +299,7 @@ class Observer:
     def _look(self, parameters: list[Any], frame: FrameType) -> None:
         """Name what isn't named yet, and look at the modules: at steps 1, 2, 4, 8 …, and where something new trains."""
         total = sum(self.ledger.updates.values())
-        known = self.roster.members
-        new = any(id(p) not in known for p in parameters) or any(key not in known for key in self.ledger.reached)
+        new = any(id(p) not in self._met for p in parameters) or not self.ledger.reached.keys() <= self._met
         regular = total & (total - 1) == 0
         if total == self._looked or not (regular or (new and self.roster.names < 64)):
             return
@@ -308,6 +314,7 @@ class Observer:
             for parameter in parameters:
                 self.roster.keep(parameter, self.watch.journal.order)
             self.inspection.look(names, failure, self)
+        self._met |= self.roster.members.keys() | self.ledger.reached.keys()
 
 
 def _is_inside(frame: FrameType | None, file: str) -> bool:
