@@ -7,8 +7,6 @@ import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
-import pytest
-
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 Write = Callable[..., Path]
 
