@@ -17,7 +17,7 @@ import torch.utils.checkpoint
 import torch.utils.dlpack
 from torch.overrides import TorchFunctionMode, resolve_name
 
-from gradwhy.torchapi.table import ArgumentRow, LibraryRow, OpRow, full_names, load
+from gradwhy.torchapi.table import ArgumentRow, KeepRow, LibraryRow, ModuleRow, OpRow, full_names, load
 
 TABLE = load()
 VALUE_TYPES = {"number": (bool, int, float, complex), "list": (list,), "text": (str,), "array": (object,)}
@@ -54,7 +54,7 @@ def find(name: str) -> Any:
     return found
 
 
-def existing(row: OpRow | ArgumentRow) -> list[str]:
+def existing(row: OpRow | ArgumentRow | KeepRow) -> list[str]:
     """List the full names of a row that can be called; for a bare name one of the two may be missing."""
     callables = []
     for name in full_names(row.names):
@@ -71,7 +71,7 @@ def calls_f(expression: str) -> bool:
     return re.search(r"\bf\(", expression) is not None
 
 
-def cases(rows: tuple[OpRow, ...] | tuple[ArgumentRow, ...]) -> list[Any]:
+def cases(rows: tuple[OpRow, ...] | tuple[ArgumentRow, ...] | tuple[KeepRow, ...]) -> list[Any]:
     """Pair each expression with each function it is about."""
     return [
         pytest.param(row, expression, name, id=f"{name or row.names[0]}: {expression}")
@@ -171,6 +171,36 @@ def test_counterexample_keeps_the_path(expression: str) -> None:
     names = world()
     results = flat(evaluate(expression, None, names))
     assert any(gradients(result, names) for result in results)
+
+
+# ---- [[keep]] and [[module]] ----
+
+
+@pytest.mark.parametrize(("row", "expression", "name"), cases(TABLE.keepers))
+def test_a_function_that_keeps_the_path(row: KeepRow, expression: str, name: str | None) -> None:
+    names = world()
+    for output in flat(evaluate(expression, name, names)):
+        assert output.requires_grad, output
+        arrived = torch.autograd.grad(
+            output, [names["x"], names["p"]], torch.rand_like(output), retain_graph=True, allow_unused=True
+        )
+        assert any(gradient is not None for gradient in arrived)
+
+
+def test_no_function_both_keeps_and_cuts() -> None:
+    for row in TABLE.keepers:
+        for name in full_names(row.names):
+            found = TABLE.op(name)
+            assert found is None or name not in full_names(found.names), name
+
+
+@pytest.mark.parametrize(
+    ("row", "name"), [pytest.param(row, name, id=name) for row in TABLE.modules for name in row.names]
+)
+def test_a_module_makes_the_parameters_of_its_row(row: ModuleRow, name: str) -> None:
+    made = eval(row.examples[0], {"f": find(name)})
+    assert tuple(dict(made.named_parameters(recurse=False))) == row.parameters
+    assert row.inner == (len(list(made.parameters())) > len(row.parameters))
 
 
 class Recorder(TorchFunctionMode):

@@ -63,14 +63,49 @@ class LibraryRow:
 
 
 @dataclass(frozen=True, slots=True)
+class KeepRow:
+    """Functions whose result has a path where one of their inputs has one."""
+
+    names: tuple[str, ...]
+    examples: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ModuleRow:
+    """Classes of torch.nn, the parameters that they make, and what a call of one gives."""
+
+    names: tuple[str, ...]
+    parameters: tuple[str, ...]
+    examples: tuple[str, ...]
+    inner: bool = False
+    outputs: str = "y"
+
+
+@dataclass(frozen=True, slots=True)
 class Table:
     """Everything that ops.toml says, with the look-ups that the engines need."""
 
     ops: tuple[OpRow, ...]
     arguments: tuple[ArgumentRow, ...]
     libraries: tuple[LibraryRow, ...]
+    keepers: tuple[KeepRow, ...]
+    modules: tuple[ModuleRow, ...]
     _ops: Mapping[str, OpRow]
     _arguments: Mapping[str, tuple[ArgumentRow, ...]]
+    _keeps: frozenset[str]
+    _modules: Mapping[str, ModuleRow]
+
+    def keeps(self, name: str) -> bool:
+        """Say whether a function is known to keep the path: `torch.sum`, `torch.Tensor.sum`, ..."""
+        return name in self._keeps
+
+    def module(self, name: str) -> ModuleRow | None:
+        """Return the row of a class of torch.nn: `torch.nn.Linear`."""
+        return self._modules.get(name)
+
+    def names_of(self, row: OpRow) -> frozenset[str]:
+        """Return the full names of a row: `op` also finds it under spellings that only resemble them."""
+        return _full(row)
 
     def op(self, name: str) -> OpRow | None:
         """Return the row of `torch.argmax`, `torch.Tensor.argmax`, `argmax`, `torch.Tensor.data`, ..."""
@@ -108,17 +143,34 @@ def load() -> Table:
     ops = tuple(OpRow(**_fields(raw)) for raw in data["op"])
     arguments = tuple(ArgumentRow(**_fields(raw)) for raw in data["argument"])
     libraries = tuple(LibraryRow(**_fields(raw)) for raw in data["library"])
+    keepers = tuple(KeepRow(**_fields(raw)) for raw in data["keep"])
+    modules = tuple(ModuleRow(**_fields(raw)) for raw in data["module"])
     by_name: dict[str, tuple[ArgumentRow, ...]] = {}
     for argument in arguments:
         for full in full_names(argument.names):
             by_name[full] = (*by_name.get(full, ()), argument)
-    return Table(ops, arguments, libraries, {n: row for row in ops for n in full_names(row.names)}, by_name)
+    return Table(
+        ops,
+        arguments,
+        libraries,
+        keepers,
+        modules,
+        {n: row for row in ops for n in full_names(row.names)},
+        by_name,
+        frozenset(n for row in keepers for n in full_names(row.names)),
+        {n: row for row in modules for n in row.names},
+    )
 
 
 def full_names(names: tuple[str, ...]) -> Iterator[str]:
     """Spell out a row's names: a bare one stands for the function in torch and the method of Tensor."""
     for name in names:
         yield from (name,) if "." in name else (f"torch.{name}", f"torch.Tensor.{name}")
+
+
+@cache
+def _full(row: OpRow) -> frozenset[str]:
+    return frozenset(full_names(row.names))
 
 
 def _spellings(name: str) -> Iterator[str]:

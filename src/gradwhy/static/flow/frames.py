@@ -1,0 +1,83 @@
+"""Where the interpretation stands: functions being run, loops, and the events that rules look at."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from gradwhy.static.flow.trail import Changes
+from gradwhy.static.flow.values import Fields, Flow, Optimizer, Tensor, Value
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+class Frame:
+    """A call of a function. ``call`` is the node of the call, in ``parent``."""
+
+    __slots__ = (
+        "call", "cls", "env", "globals_", "loops", "mark", "name", "node", "on_yield", "parent", "receiver", "returns",
+        "scopes", "withs", "yields",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        name: str,
+        env: Fields,
+        scopes: tuple[Fields, ...],
+        parent: Frame | None,
+        call: ast.AST | None,
+        mark: int,
+    ) -> None:
+        self.name = name
+        self.env = env
+        self.scopes = scopes
+        self.parent = parent
+        self.call = call
+        self.mark = mark
+        self.node: ast.AST | None = None
+        self.returns: list[tuple[Changes, int, Value]] = []
+        self.yields: list[Value] = []
+        self.withs: list[Value] = []
+        self.loops: list[Loop] = []
+        self.cls: Value | None = None
+        self.receiver: Value | None = None
+        self.on_yield: Callable[[Value], None] | None = None
+        self.globals_: dict[str, Fields] = {}
+
+    @property
+    def depth(self) -> int:
+        depth, frame = 0, self.parent
+        while frame is not None:
+            depth, frame = depth + 1, frame.parent
+        return depth
+
+
+class Loop:
+    """A loop that is being run: the outcomes of ``break`` and ``continue``."""
+
+    __slots__ = ("breaks", "continues", "mark", "start", "withs")
+
+    def __init__(self, mark: int, withs: int) -> None:
+        self.mark = mark
+        self.start = mark
+        self.withs = withs
+        self.breaks: list[Changes] = []
+        self.continues: list[Changes] = []
+
+
+@dataclass(slots=True)
+class Event:
+    """Something that a rule may want to know of. ``kind`` says what; the other fields depend on it."""
+
+    kind: str
+    at: ast.AST
+    frame: Frame
+    flow: Flow | None = None
+    subject: str = ""
+    tensors: tuple[Tensor, ...] = ()
+    optimizer: Optimizer | None = None
+    value: Value | None = None
+    other: ast.AST | None = None
+    facts: dict[str, object] = field(default_factory=dict)

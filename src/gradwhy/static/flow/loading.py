@@ -1,0 +1,54 @@
+"""Data loaders: what their batches are made of."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from gradwhy.static.flow.values import (
+    PLAIN,
+    Array,
+    Const,
+    Data,
+    Instance,
+    Mapping,
+    Scalar,
+    Seq,
+    Tensor,
+    Value,
+    plain,
+)
+
+if TYPE_CHECKING:
+    from gradwhy.static.flow.run import Run
+
+
+def loader(r: Run, dataset: Value, node: ast.AST) -> Value:
+    """``DataLoader(dataset)``: a sequence of collated batches."""
+    dataset = plain(dataset)
+    if isinstance(dataset, Seq):
+        one = dataset.rest if dataset.rest is not None else dataset.items[0] if dataset.items else None
+        return Seq((), collated(one, node) if one is not None else Data(), "loader")
+    if isinstance(dataset, Tensor):
+        return Seq((), Tensor(PLAIN, made=node), "loader")
+    if isinstance(dataset, Instance):
+        found = dataset.cls.find("__getitem__") or dataset.cls.find("__iter__")
+        if found is not None:
+            one = plain(r.call(found[0], [dataset, Scalar()][: 2 if dataset.cls.find("__getitem__") else 1], {}, node))
+            return Seq((), collated(one, node), "loader")
+    return Seq((), Data(), "loader")
+
+
+def collated(value: Value, node: ast.AST) -> Value:
+    """A batch of values: numbers and arrays become tensors."""
+    value = plain(value)
+    if isinstance(value, Tensor):
+        return value if value.flow.grad else Tensor(PLAIN, made=node)
+    if isinstance(value, (Scalar, Array)) or (isinstance(value, Const) and isinstance(value.value, (int, float))):
+        return Tensor(PLAIN, made=node)
+    if isinstance(value, Seq):
+        rest = collated(value.rest, node) if value.rest is not None else None
+        return Seq([collated(item, node) for item in value.items], rest, "list")
+    if isinstance(value, Mapping):
+        return Mapping({k: collated(v, node) for k, v in value.items.items()}, None)
+    return Data()

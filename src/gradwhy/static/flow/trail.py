@@ -1,0 +1,77 @@
+"""The state of the interpretation: every write is logged, so that a branch can be taken back and joined with another."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Final
+
+from gradwhy.static.flow.values import Fields
+
+MISSING: Final = object()
+Changes = dict[tuple[int, Any], tuple[Fields, Any, Any]]
+
+
+class Trail:
+    """A log of (dict, key, old value)."""
+
+    __slots__ = ("log",)
+
+    def __init__(self) -> None:
+        self.log: list[tuple[Fields, Any, Any]] = []
+
+    @property
+    def mark(self) -> int:
+        return len(self.log)
+
+    def write(self, fields: Fields, key: Any, value: Any) -> None:
+        """Set ``fields[key]``; MISSING takes it out."""
+        self.log.append((fields, key, fields.get(key, MISSING)))
+        if value is MISSING:
+            fields.pop(key, None)
+        else:
+            fields[key] = value
+
+    def changes(self, mark: int) -> Changes:
+        """What has been written since ``mark``, with the values of now."""
+        return {(id(d), k): (d, k, d.get(k, MISSING)) for d, k, _ in self.log[mark:]}
+
+    def undo(self, mark: int) -> None:
+        """Go back to ``mark``."""
+        log = self.log
+        while len(log) > mark:
+            fields, key, old = log.pop()
+            if old is MISSING:
+                fields.pop(key, None)
+            else:
+                fields[key] = old
+
+    def take(self, mark: int) -> Changes:
+        """What has been written since ``mark``; undone."""
+        found = self.changes(mark)
+        self.undo(mark)
+        return found
+
+    def apply(self, changes: Changes) -> None:
+        for fields, key, value in changes.values():
+            if fields.get(key, MISSING) is not value:
+                self.write(fields, key, value)
+
+    def apply_joined(self, outcomes: list[Changes]) -> None:
+        """The state after one of several outcomes, all of them counted from the state of now."""
+        from gradwhy.static.flow.joining import join_slot
+
+        if len(outcomes) == 1:
+            self.apply(outcomes[0])
+            return
+        for key in dict.fromkeys(key for outcome in outcomes for key in outcome):
+            fields, name = next(outcome[key][:2] for outcome in outcomes if key in outcome)
+            before = fields.get(name, MISSING)
+            values = [outcome[key][2] if key in outcome else before for outcome in outcomes]
+            joined = join_slot(values)
+            if joined is not before:
+                self.write(fields, name, joined)
+
+
+def distinct(values: Iterable[Any]) -> list[Any]:
+    """The different objects among values, in order."""
+    return list({id(value): value for value in values}.values())
