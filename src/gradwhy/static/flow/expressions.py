@@ -351,6 +351,13 @@ def _yield_from(r: Run, node: ast.YieldFrom) -> Value:
     return Unknown(node)
 
 
+def _slice(r: Run, node: ast.Slice) -> Value:
+    for bound in (node.lower, node.upper, node.step):
+        if bound is not None:
+            r.evaluate(bound)
+    return NUMBER
+
+
 def _starred(r: Run, node: ast.Starred) -> Value:
     return r.evaluate(node.value)
 
@@ -381,4 +388,5 @@ _HANDLERS: dict[type[ast.AST], Callable[[Run, Any], Value]] = {
     ast.Yield: _yield,
     ast.YieldFrom: _yield_from,
     ast.Starred: _starred,
+    ast.Slice: _slice,
 }

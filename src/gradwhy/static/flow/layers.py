@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 CONTAINERS = frozenset({
     "torch.nn.Sequential", "torch.nn.ModuleList", "torch.nn.ModuleDict", "torch.nn.ParameterList", "torch.nn.ParameterDict",
 })  # fmt: skip
+_HELD = ("#rest", "#inner")
 _WRAPPERS = frozenset({"torch.nn.DataParallel", "torch.nn.parallel.DistributedDataParallel", "torch.nn.parallel.DataParallel"})
 
 
@@ -123,8 +124,8 @@ def child_key(layer: Layer | Instance, index: Value) -> str | None:
 def children(module: Value) -> Iterator[tuple[str, Value]]:
     """(name, value) of what a module holds, "" for an entry whose name isn't known."""
     for key, value in getattr(module, "f", {}).items():
-        if isinstance(value, Value):
-            yield ("" if key == "#rest" else str(key).lstrip("#")), plain(value)
+        if isinstance(value, Value) and (key in _HELD or not str(key).startswith("#")):
+            yield ("" if key == "#rest" else str(key)), plain(value)
 
 
 def contents(layer: Layer | Instance) -> Seq:

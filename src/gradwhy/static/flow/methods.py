@@ -10,6 +10,7 @@ from gradwhy.static.flow.imports import filed
 from gradwhy.static.flow.ops import computed, cut
 from gradwhy.static.flow.values import (
     PLAIN,
+    TRUE,
     Array,
     Bound,
     Class,
@@ -54,7 +55,7 @@ def attribute(r: Run, owner: Value, name: str, node: ast.AST) -> Value:
         if isinstance(found, Value):
             return found
         if isinstance(owner, Layer):
-            return Const(True) if name == "training" else Scalar() if name.endswith("features") else Method(owner, name)
+            return owner.f.get("#training", TRUE) if name == "training" else Scalar() if name.endswith("features") else Method(owner, name)
         made = Unknown(node)
         if name not in ("shape", "device", "dtype"):
             owner.f.setdefault(f"#{name}", made)
@@ -97,7 +98,10 @@ def _of_instance(r: Run, owner: Instance, name: str, node: ast.AST) -> Value:
                 return value
             return Bound(value, owner.cls if value.static == "classmethod" else owner)
         return value
-    if owner.is_module and name not in ("device", "dtype", "hparams", "trainer", "logger", "config", "training"):
+    if owner.is_module and name == "training":
+        training: Value = owner.f.get("#training", TRUE)
+        return training
+    if owner.is_module and name not in ("device", "dtype", "hparams", "trainer", "logger", "config"):
         return Method(owner, name)
     if owner.cls.base and not owner.is_module:
         return Unknown(node)

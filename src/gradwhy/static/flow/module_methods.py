@@ -51,7 +51,7 @@ def call(
         r.tell("train-mode", node, value=owner, facts={"training": training})
         for module in layers.all_modules(owner):
             if isinstance(module, (Instance, Layer)):
-                r.write(module.f, "training", training)
+                r.write(module.f, "#training", training)
         return owner
     if name in ("children", "modules", "named_children", "named_modules"):
         return _modules(owner, name)

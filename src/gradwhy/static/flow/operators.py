@@ -50,9 +50,6 @@ def binary(r: Run, left: Value, right: Value, node: ast.BinOp | ast.AugAssign) -
     left, right = plain(left), plain(right)
     kind = type(node.op)
     if isinstance(left, Tensor) or isinstance(right, Tensor):
-        if any(isinstance(v, (Unknown, Instance, Library)) for v in (left, right)):
-            given = [flow for v in (left, right) for flow in flows(v)]
-            return computed(r, node, given)
         given = [flow for v in (left, right) for flow in flows(v)]
         if kind is ast.FloorDiv:
             return computed(r, node, given, cause="rounding")
@@ -71,6 +68,10 @@ def binary(r: Run, left: Value, right: Value, node: ast.BinOp | ast.AugAssign) -
         return Array(_history(r, node, left, right) or Flow("plain", NO))
     if isinstance(left, (Scalar, Const)) and isinstance(right, (Scalar, Const)):
         return Scalar(_history(r, node, left, right))
+    if any(isinstance(v, Library) for v in (left, right)) and all(
+        isinstance(v, (Library, Scalar, Const)) for v in (left, right)
+    ):
+        return Scalar()
     if isinstance(left, Instance) and (found := left.cls.find(_DUNDERS.get(kind, ""))) is not None:
         return r.call(found[0], [left, right], {}, node)
     if isinstance(left, Data) and isinstance(right, (Data, Const, Scalar)):
