@@ -116,7 +116,7 @@ def _decorated(r: Run, value: Value, decorator: ast.expr) -> Value:
     if isinstance(made, GradMode) and function is not None:
         if made.before != "kept":
             r.write(r.state, "mode", made.before)
-        function.modes = (GradMode(made.on, made.cause, decorator, None), *function.modes)
+        function.modes = (GradMode(made.on, made.cause, decorator, _inside(function)), *function.modes)
         return value
     path = made.path if isinstance(made, Library) else ""
     if isinstance(decorator, ast.Call) and not path:
@@ -128,7 +128,7 @@ def _decorated(r: Run, value: Value, decorator: ast.expr) -> Value:
             return value
         if path in ("torch.no_grad", "torch.inference_mode", "torch.enable_grad"):
             mode = library.grad_mode(r, path, [], decorator)
-            function.modes = (GradMode(mode.on, mode.cause, decorator, None), *function.modes)
+            function.modes = (GradMode(mode.on, mode.cause, decorator, _inside(function)), *function.modes)
             return value
         if path in ("functools.cached_property",):
             function.prop = True
@@ -138,6 +138,11 @@ def _decorated(r: Run, value: Value, decorator: ast.expr) -> Value:
     if isinstance(made, (Function, Bound, Partial, Class)):
         return plain(r.call(made, [value], {}, decorator))
     return Unknown(decorator)
+
+
+def _inside(function: Function) -> Frame:
+    """The frame that a decorator is told of in: the function that it decorates."""
+    return Frame(function.name, {}, (), None, None, 0)
 
 
 def define_class(r: Run, node: ast.ClassDef) -> Value:

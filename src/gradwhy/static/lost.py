@@ -1,0 +1,107 @@
+"""Losses without a gradient path, as findings; the rules of the causes only name theirs."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator
+
+from gradwhy.catalog import render
+from gradwhy.findings import Code, Evidence, Finding, Fix, Message
+from gradwhy.static import remedy
+from gradwhy.static.blame import Blame, blame
+from gradwhy.static.flow.frames import Event
+from gradwhy.static.flow.values import NO, YES, Flow
+from gradwhy.static.program import Place, Program
+
+SYMPTOM = "no-graph"
+ERROR = "element 0 of tensors does not require grad and does not have a grad_fn"
+
+
+def findings(program: Program, cause: str) -> Iterator[Finding]:
+    """The findings of one cause among the losses that have no path."""
+    for event, found in explained(program):
+        if found.cause == cause:
+            yield tell(program, event, found)
+
+
+def explained(program: Program) -> list[tuple[Event, Blame]]:
+    """Each failing call with its explanation, one for each place to change."""
+    known = program.__dict__.get("_lost")
+    if known is None:
+        known = program.__dict__["_lost"] = list(_explain(program))
+    return known  # type: ignore[no-any-return]
+
+
+def _explain(program: Program) -> Iterator[tuple[Event, Blame]]:
+    places: set[tuple[str, int]] = set()
+    for event in program.each("backward", "grad"):
+        starts: tuple[Flow, ...] = event.facts["flows"]  # type: ignore[assignment]
+        lost = [flow for flow in starts if flow.grad == NO]
+        if not lost or (event.kind == "backward" and len(lost) < len(starts)):
+            continue
+        found = blame(program, event, lost)
+        if found is None or (key := (found.cause, getattr(found.place.node, "lineno", 0))) in places:
+            continue
+        places.add(key)
+        yield event, found
+
+
+def loss_node(event: Event) -> ast.AST:
+    """The expression of what goes backward: ``loss`` in ``loss.backward()``."""
+    call = event.at
+    if isinstance(call, ast.Call):
+        if event.kind == "grad" or (isinstance(call.func, ast.Attribute) and call.args and event.facts.get("given")):
+            return next(iter(call.args), call)
+        if isinstance(call.func, ast.Attribute):
+            return call.func.value
+    return call
+
+
+def tell(program: Program, event: Event, found: Blame, symptom: str = SYMPTOM) -> Finding:
+    loss = program.text(loss_node(event))
+    surfaces = Place(event.at, event.frame)
+    own = f"{found.cause}.headline"
+    message = Message(own if render.has_sentence(own) else f"{symptom}.headline",
+                      {"loss": Code(loss), "subject": Code(program.text(found.place.node))})  # fmt: skip
+    last = Message(f"{symptom}.surfaces", {"error": "RuntimeError", "text": ERROR, "loss": Code(loss)})
+    return program.finding(
+        found.cause,
+        found.place,
+        message,
+        symptom=symptom,
+        surfaces=surfaces,
+        path=[*found.steps, program.step(surfaces, last)],
+        fixes=fixes(program, found),
+        evidence=evidence(program, found.cut),
+        likely=not found.certain and False,
+    )
+
+
+def evidence(program: Program, cut: Flow | None) -> Iterable[Evidence]:
+    """What the source shows of the cut's input."""
+    if cut is None:
+        return
+    before = next((flow for flow in cut.inputs if flow.grad == YES and flow.at is not None), None)
+    if before is not None and before.at is not None:
+        yield Evidence(kind="source", subject=program.text(before.at)[:80], facts={"requires_grad": True}, observed=False)
+
+
+def fixes(program: Program, found: Blame) -> Iterable[Fix]:
+    """The remedies that fit, else the catalogue's advice."""
+    node = found.place.node
+    decorator = isinstance(node, ast.expr) and any(
+        node in function.decorator_list
+        for function in ast.walk(program.run.source.tree or ast.Module([], []))
+        if isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef))
+    )
+    fault = remedy.Fault(
+        cause=found.cause,
+        file=program.file,
+        source=program.source,
+        node=node,
+        is_decorator=decorator,
+        returned=False,
+    )
+    offered = [fix for fix in remedy.fixes(fault) if found.cause not in ("frozen-all",)]
+    operation = found.steps[-1].note.args.get("op", "") if found.steps and found.steps[-1].note else ""
+    return [*offered, remedy.advice(found.cause, op=str(operation))]
