@@ -15,6 +15,8 @@ class Station:
     flow: Flow
     distance: int
     after: Station | None
+    aside: bool = False
+    """Whether the way there goes through an argument that wants no gradient: a target, an index, a mask."""
 
     def trail(self) -> Iterator[Flow]:
         """From the station's successor to the start."""
@@ -27,6 +29,7 @@ class Station:
 def stations(starts: Iterable[Flow], through: int = NO) -> Iterator[Station]:
     """All histories behind ``starts``, the nearest first; those with a path beyond ``through`` are not walked."""
     todo = [Station(flow, 0, None) for flow in starts]
+    aside: list[Station] = []
     done: set[int] = set()
     while todo:
         later: list[Station] = []
@@ -37,5 +40,8 @@ def stations(starts: Iterable[Flow], through: int = NO) -> Iterator[Station]:
             done.add(id(flow))
             yield station
             if flow.grad <= through:
-                later += [Station(part, station.distance + 1, station) for part in flow.inputs]
+                later += [Station(part, station.distance + 1, station, station.aside) for part in flow.inputs]
+                aside += [Station(part, station.distance + 1, station, True) for part in flow.side]
+        if not later:
+            later, aside = aside, []
         todo = later

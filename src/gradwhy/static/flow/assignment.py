@@ -9,10 +9,12 @@ from gradwhy.static.flow import flags, layers, operators
 from gradwhy.static.flow.iterating import unpacked
 from gradwhy.static.flow.joining import join
 from gradwhy.static.flow.values import (
+    Array,
+    Class,
     Const,
+    Data,
     Instance,
     Layer,
-    Library,
     Mapping,
     Optimizer,
     Seq,
@@ -59,6 +61,12 @@ def set_attribute(r: Run, owner: Value, name: str, value: Value, node: ast.AST) 
     if isinstance(owner, Tensor):
         flags.set_on_tensor(r, owner, name, value, node)
         return
+    if isinstance(owner, Data):
+        flags.set_on_tensor(r, owner.tensor, name, value, node)
+        return
+    if isinstance(owner, Class):
+        r.write(owner.f, name, value)
+        return
     if isinstance(owner, Instance):
         setter = owner.cls.find(f"{name}.setter")
         if setter is not None:
@@ -94,8 +102,10 @@ def set_item(r: Run, target: ast.Subscript, value: Value) -> None:
         r.write(owner.f, key if key is not None else "#rest", value)
     elif isinstance(owner, Instance) and (found := owner.cls.find("__setitem__")) is not None:
         r.call(found[0], [owner, index, value], {}, target)
-    elif isinstance(owner, Library):
-        return
+    elif isinstance(owner, Array):
+        mixed = operators.history(r, target, owner, value)
+        if mixed is not None:
+            r.write(owner.f, "flow", mixed)
 
 
 def _set_in_sequence(r: Run, owner: Seq, index: Value, value: Value) -> None:

@@ -160,6 +160,8 @@ def _number(r: Run, args: Args, keywords: Keywords, node: ast.AST) -> Value:
         return Scalar(cut(r, node, [value.flow], "item"))
     if isinstance(value, (Scalar, Array)):
         return Scalar(value.flow)
+    if isinstance(value, Data):
+        return Scalar(value.tensor.flow)
     if isinstance(value, Const) and isinstance(value.value, (int, float)) and not isinstance(value.value, bool):
         return value
     return Scalar()
@@ -338,6 +340,17 @@ def _super(r: Run, args: Args, keywords: Keywords, node: ast.AST) -> Value:
     return Unknown(node)
 
 
+def _quantified(stops: bool) -> Callable[[Run, Args, Keywords, ast.AST], Value]:
+    def check(r: Run, args: Args, keywords: Keywords, node: ast.AST) -> Value:
+        seq = sequence_of(r, args[0], node) if args else Seq()
+        known = [truth(r, item) for item in seq.items]
+        if stops in known:
+            return Const(stops)
+        return Scalar() if None in known or seq.rest is not None else Const(not stops)
+
+    return check
+
+
 def _scalar(r: Run, args: Args, keywords: Keywords, node: ast.AST) -> Value:
     return Scalar()
 
@@ -347,7 +360,7 @@ _KNOWN: dict[str, Callable[[Run, Args, Keywords, ast.AST], Value]] = {
     "tuple": _list("tuple"), "set": _list("set"), "frozenset": _list("set"), "sorted": _same, "reversed": _reversed,
     "dict": _dict, "float": _number, "int": _number, "str": _text, "bool": _bool, "sum": _sum, "max": _least, "min": _least,
     "abs": _abs, "isinstance": _isinstance, "getattr": _getattr, "setattr": _setattr, "hasattr": _hasattr, "next": _next,
-    "iter": _first, "map": _map, "filter": _filter, "super": _super, "any": _scalar, "all": _scalar, "round": _number,
+    "iter": _first, "map": _map, "filter": _filter, "super": _super, "any": _quantified(True), "all": _quantified(False), "round": _number,
     "id": _scalar, "hash": _scalar, "repr": _scalar, "format": _scalar, "input": _scalar, "ord": _scalar, "chr": _scalar,
     "issubclass": _scalar, "callable": _scalar, "pow": _scalar, "divmod": _scalar,
 }  # fmt: skip

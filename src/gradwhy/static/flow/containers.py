@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from gradwhy.static.flow.joining import element, join
+from gradwhy.static.flow.joining import element, join, join_all
 from gradwhy.static.flow.values import (
     NONE,
     Const,
@@ -130,9 +130,9 @@ def _mapping(r: Run, owner: Mapping, name: str, args: list[Value], keywords: dic
         if name == "setdefault" and isinstance(key, (str, int)):
             r.write(owner.f, "items", {**owner.items, key: default})
             return default
-        if owner.rest is not None or not isinstance(key, (str, int)):
-            return Unknown()
-        return default
+        if not isinstance(key, (str, int)):
+            return join_all([*owner.items.values(), *([owner.rest] if owner.rest is not None else []), default])
+        return Unknown() if owner.rest is not None else default
     if name == "update":
         more = plain(args[0]) if args else Mapping(dict(keywords))
         if isinstance(more, Mapping):

@@ -343,6 +343,8 @@ def _yield(r: Run, node: ast.Yield) -> Value:
         r.frame.on_yield(value)
     else:
         r.frame.yields.append(value)
+        if r.mode.on is not True:
+            r.frame.yield_mode = r.mode
     return Unknown(node)
 
 

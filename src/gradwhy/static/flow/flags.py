@@ -48,22 +48,72 @@ def _declares(module: Value, name: str) -> bool:
 
 
 def decided(r: Run, node: ast.AST) -> tuple[ast.AST, Frame]:
-    """Where the flag's value was chosen: the line itself, or the call that passed it in."""
-    frame = r.frame
-    statement = r.current
-    literal = isinstance(statement, ast.Assign) and isinstance(statement.value, ast.Constant)
-    if isinstance(node, ast.Call):
-        literal = not node.args and not node.keywords or _has_flag(node)
-    place = node
-    while not literal and frame.parent is not None and isinstance(frame.call, ast.Call):
+    """Where it was chosen to set the flag, and to what: the line itself, or the call of a helper that sets it on whatever
+    it is given, or to whatever it is told."""
+    place, frame = node, r.frame
+    value = _value(r, node)
+    while isinstance(frame.call, ast.Call) and frame.parent is not None:
+        own = _arguments(frame.node)
+        told = isinstance(value, ast.Name) and value.id in own
+        if not told and not _sets_what_it_is_given(frame.node, place, own):
+            break
+        value = _passed(frame.call, frame.node, value.id) if told and isinstance(value, ast.Name) else None
         place, frame = frame.call, frame.parent
-        literal = _has_flag(frame_call := place) if isinstance(frame_call := place, ast.Call) else True
-    return (place, frame) if literal else (node, r.frame)
+    return place, frame
 
 
-def _has_flag(call: ast.Call) -> bool:
-    given = [*call.args, *(keyword.value for keyword in call.keywords)]
-    return any(isinstance(value, ast.Constant) and isinstance(value.value, bool) for value in given)
+def _value(r: Run, node: ast.AST) -> ast.expr | None:
+    if isinstance(node, ast.Call):
+        return next(iter([*node.args, *(keyword.value for keyword in node.keywords)]), None)
+    return r.current.value if isinstance(r.current, ast.Assign) else None
+
+
+def _passed(call: ast.Call, function: ast.AST | None, name: str) -> ast.expr | None:
+    """What a call gives for an argument of a function."""
+    spec = getattr(function, "args", None)
+    for keyword in call.keywords:
+        if keyword.arg == name:
+            return keyword.value
+    if isinstance(spec, ast.arguments):
+        names = [arg.arg for arg in (*spec.posonlyargs, *spec.args) if arg.arg not in ("self", "cls")]
+        if name in names and names.index(name) < len(call.args):
+            return call.args[names.index(name)]
+    return None
+
+
+def _arguments(function: ast.AST | None) -> set[str]:
+    spec = getattr(function, "args", None)
+    if not isinstance(spec, ast.arguments):
+        return set()
+    every = [*spec.posonlyargs, *spec.args, *spec.kwonlyargs, *([spec.vararg] if spec.vararg else [])]
+    return {arg.arg for arg in every} - {"self", "cls"}
+
+
+def _sets_what_it_is_given(function: ast.AST | None, place: ast.AST, own: set[str]) -> bool:
+    """``def freeze(m): for p in m.parameters(): p.requires_grad = False``, and nothing else besides ``eval()``."""
+    if not isinstance(function, ast.FunctionDef):
+        return False
+    body = [s for s in function.body if not isinstance(s, (ast.Return, ast.Pass)) and not _is_quiet(s)]
+    if len(body) != 1:
+        return False
+    loop = body[0]
+    while isinstance(loop, (ast.For, ast.If)):
+        if isinstance(loop, ast.For) and {n.id for n in ast.walk(loop.iter) if isinstance(n, ast.Name)} & own:
+            return True
+        inner = [s for s in loop.body if not _is_quiet(s)]
+        if len(inner) != 1:
+            return False
+        loop = inner[0]
+    return isinstance(loop, ast.Expr) and isinstance(place, ast.Call) and bool(
+        {n.id for n in ast.walk(place.func) if isinstance(n, ast.Name)} & own
+    )
+
+
+def _is_quiet(statement: ast.stmt) -> bool:
+    value = statement.value if isinstance(statement, ast.Expr) else None
+    if isinstance(value, ast.Constant):
+        return True
+    return isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute) and value.func.attr in ("eval", "train")
 
 
 def set_flag(r: Run, tensor: Tensor, value: Value, node: ast.AST) -> None:

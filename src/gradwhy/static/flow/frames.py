@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from gradwhy.static.flow.trail import Changes
-from gradwhy.static.flow.values import Fields, Flow, Optimizer, Tensor, Value
+from gradwhy.static.flow.values import Fields, Flow, GradMode, Optimizer, Tensor, Value
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -18,7 +18,7 @@ class Frame:
 
     __slots__ = (
         "call", "cls", "env", "globals_", "loops", "mark", "name", "node", "on_yield", "parent", "receiver", "returns",
-        "scopes", "withs", "yields",
+        "scopes", "withs", "yield_mode", "yields",
     )  # fmt: skip
 
     def __init__(
@@ -39,7 +39,8 @@ class Frame:
         self.node: ast.AST | None = None
         self.returns: list[tuple[Changes, int, Value]] = []
         self.yields: list[Value] = []
-        self.withs: list[Value] = []
+        self.yield_mode: GradMode | None = None
+        self.withs: list[GradMode] = []
         self.loops: list[Loop] = []
         self.cls: Value | None = None
         self.receiver: Value | None = None

@@ -10,11 +10,15 @@ from gradwhy.static.flow import layers, library, methods
 from gradwhy.static.flow.frames import Frame
 from gradwhy.static.flow.joining import element, join_all
 from gradwhy.static.flow.values import (
+    MAYBE,
+    NO,
     NONE,
+    UNKNOWN_FLOW,
     Bound,
     Class,
     Const,
     Fields,
+    Flow,
     Function,
     GradMode,
     Instance,
@@ -24,6 +28,7 @@ from gradwhy.static.flow.values import (
     Method,
     Partial,
     Seq,
+    Tensor,
     Unknown,
     Value,
     plain,
@@ -33,6 +38,8 @@ if TYPE_CHECKING:
     from gradwhy.static.flow.run import Run
 
 DEPTH = 24
+SELF = 5
+"""How often a function may be inside itself."""
 _TRANSPARENT = frozenset({
     "functools.wraps", "functools.lru_cache", "functools.cache", "torch.compile", "torch.jit.script", "torch.jit.ignore",
     "torch.jit.export", "torch.compiler.disable", "typing.overload", "typing.override", "typing.no_type_check", "abc.abstractmethod",
@@ -57,7 +64,7 @@ class Pending(Value):
     __slots__ = ("args", "function", "keywords", "mode", "node")
 
     def __init__(
-        self, function: Function, args: list[Value], keywords: dict[str, Value], node: ast.AST, mode: GradMode | None
+        self, function: Function, args: list[Value], keywords: dict[str, Value], node: ast.AST, mode: GradMode
     ) -> None:
         self.function = function
         self.args = args
@@ -221,7 +228,21 @@ def call_instance(r: Run, value: Instance, args: list[Value], keywords: dict[str
     hooks = value.f.get("#hooks")
     for hook in hooks if isinstance(hooks, tuple) else ():
         call(r, hook, [value, Seq(args, kind="tuple"), result], {}, node)
-    return result
+    return blurred(result) if "#escaped" in value.f else result
+
+
+def blurred(value: Value, depth: int = 3) -> Value:
+    """What a module gives whose parts may have been replaced out of sight."""
+    value = plain(value)
+    if isinstance(value, Tensor) and value.flow.grad == NO:
+        return Tensor(Flow("join", MAYBE, value.flow.at, value.flow.frame, (value.flow, UNKNOWN_FLOW)), made=value.made)
+    if isinstance(value, Seq) and depth:
+        rest = blurred(value.rest, depth - 1) if value.rest is not None else None
+        return Seq([blurred(item, depth - 1) for item in value.items], rest, value.kind, value.fields)
+    if isinstance(value, Mapping) and depth:
+        rest = blurred(value.rest, depth - 1) if value.rest is not None else None
+        return Mapping({key: blurred(item, depth - 1) for key, item in value.items.items()}, rest)
+    return value
 
 
 def instantiate(r: Run, cls: Class, args: list[Value], keywords: dict[str, Value], node: ast.AST) -> Value:
@@ -261,7 +282,7 @@ def call_function(
     body = function.node
     if function.manager and on_yield is None:
         return Pending(function, args, keywords, node, r.mode)
-    if len(r.active) >= DEPTH or r.active.count(body) >= 2:
+    if len(r.active) >= DEPTH or r.active.count(body) >= SELF:
         for value in (*args, *keywords.values()):
             layers.escape(r, value)
         return Unknown(node)
@@ -290,7 +311,10 @@ def call_function(
     if function.modes:
         r.write(r.state, "mode", before)
     if frame.yields:
-        return Seq((), join_all(frame.yields), "generator")
+        made = Seq((), join_all(frame.yields), "generator")
+        if frame.yield_mode is not None and not before.on == frame.yield_mode.on:
+            made.f["#mode"] = frame.yield_mode
+        return made
     return result
 
 

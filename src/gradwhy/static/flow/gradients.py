@@ -132,7 +132,9 @@ def grad(r: Run, args: list[Value], keywords: dict[str, Value], node: ast.AST) -
 def functional(r: Run, args: list[Value], keywords: dict[str, Value], node: ast.AST) -> Value:
     """``torch.autograd.functional.jacobian`` and its kin: constants without ``create_graph``."""
     create = _flag(keywords.get("create_graph"))
-    given = [flow for value in args[1:] for flow in flows(value)]
+    inputs = plain(args[1]) if len(args) > 1 else Unknown()
+    called = r.call(args[0], list(inputs.items) if isinstance(inputs, Seq) else [inputs], {}, node) if args else Unknown()
+    given = [flow for value in (called, *args[1:]) for flow in flows(value)]
     if create:
         return computed(r, node, given)
     if create is None:

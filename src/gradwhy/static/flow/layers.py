@@ -19,6 +19,7 @@ from gradwhy.static.flow.values import (
     Layer,
     Mapping,
     Optimizer,
+    Optional,
     Parameters,
     Seq,
     Tensor,
@@ -35,15 +36,17 @@ if TYPE_CHECKING:
 CONTAINERS = frozenset({
     "torch.nn.Sequential", "torch.nn.ModuleList", "torch.nn.ModuleDict", "torch.nn.ParameterList", "torch.nn.ParameterDict",
 })  # fmt: skip
+_HOLDABLE = (Tensor, Layer, Instance, Unknown, Optional)
 _HELD = ("#rest", "#inner")
 _WRAPPERS = frozenset({"torch.nn.DataParallel", "torch.nn.parallel.DistributedDataParallel", "torch.nn.parallel.DataParallel"})
 
 
 def make(r: Run, path: str, args: list[Value], keywords: dict[str, Value], node: ast.AST) -> Value | None:
     """A module of torch.nn; None where the class is not known."""
-    if path in _WRAPPERS and args:
-        return args[0]
     layer = Layer(path, node)
+    if path in _WRAPPERS and args:
+        layer.f["module"] = args[0]
+        return layer
     if path in CONTAINERS:
         fill(r, layer.f, path, args)
         return layer
@@ -124,7 +127,7 @@ def child_key(layer: Layer | Instance, index: Value) -> str | None:
 def children(module: Value) -> Iterator[tuple[str, Value]]:
     """(name, value) of what a module holds, "" for an entry whose name isn't known."""
     for key, value in getattr(module, "f", {}).items():
-        if isinstance(value, Value) and (key in _HELD or not str(key).startswith("#")):
+        if isinstance(value, _HOLDABLE) and (key in _HELD or not str(key).startswith("#")):
             yield ("" if key == "#rest" else str(key)), plain(value)
 
 
@@ -227,6 +230,15 @@ def escape(r: Run, value: Value, depth: int = 4) -> None:
 
 def call_layer(r: Run, layer: Layer, args: list[Value], keywords: dict[str, Value], node: ast.AST) -> Value:
     """The result of calling a module of torch.nn."""
+    result = _call_layer(r, layer, args, keywords, node)
+    for hook in layer.f.get("#hooks", ()):
+        r.call(hook, [layer, Seq(args, kind="tuple"), result], {}, node)
+    return result
+
+
+def _call_layer(r: Run, layer: Layer, args: list[Value], keywords: dict[str, Value], node: ast.AST) -> Value:
+    if layer.path in _WRAPPERS:
+        return r.call(layer.f["module"], args, keywords, node)
     if layer.path == "torch.nn.Sequential":
         value: Value = args[0] if args else Unknown()
         entries = contents(layer)
@@ -258,6 +270,15 @@ def shaped(r: Run, outputs: str, result: Tensor) -> Value:
         return Seq((result, Tensor(result.flow, made=result.made)), kind="tuple")
     state = Seq((Tensor(result.flow, made=result.made), Tensor(result.flow, made=result.made)), kind="tuple")
     return Seq((result, state), kind="tuple")
+
+
+def named_modules(module: Value, prefix: str = "", depth: int = 8) -> Iterator[tuple[str, Value]]:
+    """(dotted name, module) of a module and those inside it."""
+    yield prefix, module
+    if depth:
+        for name, value in children(module):
+            if is_module(value) or isinstance(value, Unknown):
+                yield from named_modules(value, f"{prefix}.{name}" if prefix else name, depth - 1)
 
 
 def all_modules(module: Value, depth: int = 8) -> Iterator[Value]:

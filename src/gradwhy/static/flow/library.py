@@ -13,11 +13,10 @@ from gradwhy.static.flow.joining import element
 from gradwhy.static.flow.loading import loader
 from gradwhy.static.flow.ops import by_row, computed, cut, leaf_or_plain, sides
 from gradwhy.static.flow.values import (
-    MAYBE,
     NO,
     NONE,
     PLAIN,
-    TRUE,
+    UNKNOWN_FLOW,
     Array,
     Const,
     Data,
@@ -195,6 +194,15 @@ def _variable(r: Run, args: Args, keywords: Keywords, node: ast.AST) -> Value:
     return value
 
 
+def _from_pretrained(r: Run, args: Args, keywords: Keywords, node: ast.AST) -> Value:
+    """``nn.Embedding.from_pretrained(vectors)`` is frozen unless ``freeze=False`` says otherwise."""
+    layer = layers.Layer("torch.nn.Embedding", node)
+    flag = args[1] if len(args) > 1 else keywords.get("freeze")
+    free = Const(not flag.value) if isinstance(flag, Const) else Const(False) if flag is None else flag
+    layer.f["weight"] = leaf_or_plain(r, node, (), free, parameter=True)
+    return layer
+
+
 def _checkpoint(r: Run, args: Args, keywords: Keywords, node: ast.AST) -> Value:
     """``checkpoint(f, *inputs)``: the reentrant kind has a path only from its inputs."""
     if not args:
@@ -250,8 +258,8 @@ def _scaler(r: Run, args: Args, keywords: Keywords, node: ast.AST) -> Value:
 
 
 def _enabled(r: Run, args: Args, keywords: Keywords, node: ast.AST) -> Value:
-    mode = r.mode
-    return TRUE if mode is None else Scalar() if mode.on is None else Const(mode.on)
+    on = r.mode.on
+    return Scalar() if on is None else Const(on)
 
 
 def _deepcopy(r: Run, args: Args, keywords: Keywords, node: ast.AST) -> Value:
@@ -327,7 +335,17 @@ def _backward(r: Run, args: Args, keywords: Keywords, node: ast.AST) -> Value:
 
 
 def _functional_call(r: Run, args: Args, keywords: Keywords, node: ast.AST) -> Value:
-    return Tensor(Flow("unknown", MAYBE, node, r.frame))
+    """``functional_call(module, parameters, inputs)``: the given tensors stand in for the module's own."""
+    if len(args) < 3:
+        return Unknown(node)
+    own, complete = layers.parameters(r, args[0])
+    given = plain(args[1])
+    stand_ins = list(flows(given))
+    if not complete or not isinstance(given, Mapping) or given.rest is not None and len(given.items) < len(own):
+        stand_ins.append(UNKNOWN_FLOW)
+    elif len(given.items) < len(own):
+        stand_ins += [tensor.flow for name, tensor in own if name not in given.items]
+    return computed(r, node, [*stand_ins, *flows(args[2])])
 
 
 _TORCH: dict[str, Callable[[Run, Args, Keywords, ast.AST], Value]] = {
@@ -335,6 +353,7 @@ _TORCH: dict[str, Callable[[Run, Args, Keywords, ast.AST], Value]] = {
     "torch.autograd.Variable": _variable,
     "torch.autograd.grad": gradients.grad,
     "torch.autograd.backward": _backward,
+    "torch.nn.Embedding.from_pretrained": _from_pretrained,
     "torch.autograd.functional.jacobian": gradients.functional,
     "torch.autograd.functional.hessian": gradients.functional,
     "torch.utils.checkpoint.checkpoint": _checkpoint,

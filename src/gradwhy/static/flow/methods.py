@@ -9,7 +9,6 @@ from gradwhy.static.flow import containers, gradients, layers, module_methods, o
 from gradwhy.static.flow.imports import filed
 from gradwhy.static.flow.ops import computed, cut
 from gradwhy.static.flow.values import (
-    PLAIN,
     TRUE,
     Array,
     Bound,
@@ -18,6 +17,7 @@ from gradwhy.static.flow.values import (
     Data,
     Distribution,
     Function,
+    GradMode,
     Instance,
     Layer,
     Library,
@@ -72,6 +72,8 @@ def attribute(r: Run, owner: Value, name: str, node: ast.AST) -> Value:
         return Method(owner, name)
     if isinstance(owner, Seq) and name in owner.fields:
         return owner.items[owner.fields.index(name)]
+    if isinstance(owner, Data) and name in ("requires_grad", "grad", "data", "grad_fn", "is_leaf", "T"):
+        return tensors.attribute(r, owner.tensor, name, node)
     if isinstance(owner, (Array, Data)):
         return Scalar() if name in ("shape", "size", "ndim") else owner if name == "T" else Method(owner, name)
     if isinstance(owner, Optimizer) and name == "param_groups":
@@ -148,9 +150,21 @@ def call(r: Run, owner: Value, name: str, args: list[Value], keywords: dict[str,
         return Scalar(owner.flow) if name in ("item", "tolist") else owner
     if isinstance(owner, Data):
         return _data(r, owner, name, args, keywords, node)
+    if isinstance(owner, GradMode):
+        return _by_hand(r, owner, name, node)
     if isinstance(owner, Library):
         return r.call(Library(filed(f"{owner.path}.{name}")), args, keywords, node)
     return _unknown(r, owner, name, args, keywords, node)
+
+
+def _by_hand(r: Run, owner: GradMode, name: str, node: ast.AST) -> Value:
+    """``mode.__enter__()`` switches until ``mode.__exit__()`` is called."""
+    if name == "__enter__":
+        owner.before = r.mode
+        r.write(r.state, "mode", GradMode(owner.on, "grad-mode-left-off", node, r.frame))
+    elif name == "__exit__" and owner.before != "kept":
+        r.write(r.state, "mode", owner.before)
+    return Unknown(node)
 
 
 def _data(r: Run, owner: Data, name: str, args: list[Value], keywords: dict[str, Value], node: ast.AST) -> Value:
@@ -160,7 +174,7 @@ def _data(r: Run, owner: Data, name: str, args: list[Value], keywords: dict[str,
         return Seq((), Seq((Scalar(), owner), kind="tuple") if name == "items" else owner)
     full = f"torch.Tensor.{name}"
     if r.table.op(full) is not None or r.table.keeps(full) or name == "requires_grad_":
-        return tensors.call(r, Tensor(PLAIN), name, args, keywords, node)
+        return tensors.call(r, owner.tensor, name, args, keywords, node)
     return owner
 
 

@@ -6,6 +6,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from gradwhy.static.flow import flags, gradients, layers
+from gradwhy.static.flow.ops import cut
 from gradwhy.static.flow.values import (
     NONE,
     PLAIN,
@@ -61,8 +62,14 @@ def call(
         return NONE
     if name in ("forward", "__call__"):
         return r.call(owner, args, keywords, node)
-    if name in ("state_dict", "buffers", "named_buffers"):
-        return Mapping(None, Tensor(PLAIN))
+    if name == "state_dict":
+        found, complete = layers.parameters(r, owner)
+        kept = {path: Tensor(cut(r, node, [tensor.flow], "detach"), made=node) for path, tensor in found}
+        for path, tensor in found:
+            kept[path].f["#memory"] = tensor
+        return Mapping(dict(kept), None if complete else Tensor(PLAIN))
+    if name in ("buffers", "named_buffers"):
+        return Seq((), Tensor(PLAIN))
     if name in ("load_state_dict", "to_empty"):
         return Unknown(node)
     if name == "apply" and args:
@@ -75,7 +82,7 @@ def call(
         return NONE
     if name in ("append", "extend", "insert", "update"):
         return _grow(r, owner, name, args)
-    if name == "register_forward_hook" and args and isinstance(owner, Instance):
+    if name == "register_forward_hook" and args and isinstance(owner, (Instance, Layer)):
         r.write(owner.f, "#hooks", (*owner.f.get("#hooks", ()), args[0]))
         return Unknown(node)
     if name in ("items", "keys", "values") and isinstance(owner, Layer):
@@ -83,14 +90,12 @@ def call(
     if name == "manual_backward" and args and isinstance(loss := plain(args[0]), Tensor):
         gradients.backward(r, loss, [], keywords, node)
         return NONE
-    if name == "get_submodule" and args and isinstance(args[0], Const):
-        found: Value = owner
-        for part in str(args[0].value).split("."):
-            inner = getattr(found, "f", {}).get(part)
-            if not isinstance(inner, Value):
-                return Unknown(node)
-            found = inner
-        return found
+    if name == "get_submodule" and args:
+        inner = dict(layers.named_modules(owner)).get(str(args[0].value)) if isinstance(args[0], Const) else None
+        if inner is None:
+            # One of them; whatever is done to it may be done to any.
+            layers.escape(r, owner)
+        return inner if inner is not None else Unknown(node)
     if name in _QUIET or name.startswith("register_"):
         return Unknown(node)
     for value in (*args, *keywords.values()):
@@ -121,9 +126,8 @@ def _modules(owner: Value, name: str) -> Seq:
     if name.endswith("children"):
         pairs = [(key, value) for key, value in layers.children(owner) if is_module(value) or isinstance(value, Unknown)]
     else:
-        pairs = [("", module) for module in layers.all_modules(owner)]
-    known = name == "named_children"
-    items = [Seq((Const(k) if known and k else Scalar(), v), kind="tuple") if named else v for k, v in pairs]
+        pairs = list(layers.named_modules(owner))
+    items = [Seq((Const(k), v), kind="tuple") if named else v for k, v in pairs]
     rest = Unknown() if isinstance(owner, Unknown) else None
     return Parameters(owner, items, Seq((Scalar(), rest), kind="tuple") if rest is not None and named else rest)
 

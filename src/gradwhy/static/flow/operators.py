@@ -65,9 +65,9 @@ def binary(r: Run, left: Value, right: Value, node: ast.BinOp | ast.AugAssign) -
     if isinstance(left, Seq) and kind is ast.Mult:
         return Seq((), element(left), left.kind) if left.items or left.rest is not None else left
     if isinstance(left, Array) or isinstance(right, Array):
-        return Array(_history(r, node, left, right) or Flow("plain", NO))
+        return Array(history(r, node, left, right) or Flow("plain", NO))
     if isinstance(left, (Scalar, Const)) and isinstance(right, (Scalar, Const)):
-        return Scalar(_history(r, node, left, right))
+        return Scalar(history(r, node, left, right))
     if any(isinstance(v, Library) for v in (left, right)) and all(
         isinstance(v, (Library, Scalar, Const)) for v in (left, right)
     ):
@@ -83,7 +83,7 @@ def binary(r: Run, left: Value, right: Value, node: ast.BinOp | ast.AugAssign) -
     return Unknown(node)
 
 
-def _history(r: Run, node: ast.AST, *values: Value) -> Flow | None:
+def history(r: Run, node: ast.AST, *values: Value) -> Flow | None:
     """Numbers and arrays computed from tensors' values remember them."""
     given = tuple(dict.fromkeys(flow for value in values for flow in flows(value)))
     if not given:
@@ -177,8 +177,7 @@ def _contains(item: Value, container: Value) -> bool | None:
 def in_place(r: Run, tensor: Tensor, values: list[Value], node: ast.AST, op: type[ast.operator] | None = None) -> bool:
     """A tensor is changed in place by ``values``; False where torch refuses."""
     before = tensor.flow
-    mode = r.mode
-    recording = mode is None or bool(mode.on)
+    recording = bool(r.mode.on)
     if before.kind in ("leaf", "unknown") and before.owner is not None and recording:
         r.tell("inplace", node, flow=before, tensors=(tensor,), facts={"owner": before.owner})
         if before.grad == YES:

@@ -45,7 +45,7 @@ def computed_flow(
 ) -> Flow:
     grad = joined_grad(given)
     mode = r.mode
-    if grad == NO or mode is None or mode.on:
+    if grad == NO or mode.on:
         return Flow("op", grad, node, r.frame, given, cause, side=side)
     if mode.on is None:
         return Flow("op", MAYBE, node, r.frame, given, cause, side=side)

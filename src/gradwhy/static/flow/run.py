@@ -10,7 +10,7 @@ from gradwhy.source.text import SourceText
 from gradwhy.static.flow import expressions, functions, statements
 from gradwhy.static.flow.frames import Event, Frame
 from gradwhy.static.flow.trail import MISSING, Trail
-from gradwhy.static.flow.values import Const, Fields, Flow, Function, GradMode, Scalar, Unknown, Value
+from gradwhy.static.flow.values import DEFAULT_MODE, Const, Fields, Flow, Function, GradMode, Scalar, Unknown, Value
 from gradwhy.torchapi import table
 
 DEPTH = 24
@@ -31,8 +31,8 @@ class Run:
         self.budget = budget
         self.spent_all = False
         self.events: list[Event] = []
-        self.state: Fields = {"mode": None, "freed": {}}
-        """``mode`` is the GradMode that is on, None for torch's default; ``freed`` the histories that a backward used up."""
+        self.state: Fields = {"mode": DEFAULT_MODE, "freed": {}}
+        """``mode`` is the GradMode that is on; ``freed`` the histories that a backward used up."""
         self.module: Fields = {"__name__": Const("__main__"), "__file__": Scalar()}
         self.called: set[int] = set()
         self.functions: dict[int, Function] = {}
@@ -64,7 +64,7 @@ class Run:
             if any(sink in line for line in lines for sink in _SINKS):
                 mark = self.trail.mark
                 self.frame = Frame("", self.module, (self.module,), None, None, mark)
-                self.trail.write(self.state, "mode", None)
+                self.trail.write(self.state, "mode", DEFAULT_MODE)
                 self.events.append(Event("entry", node, self.frame))
                 functions.run_alone(self, function)
                 self.trail.undo(mark)
@@ -95,17 +95,16 @@ class Run:
         return None
 
     @property
-    def mode(self) -> GradMode | None:
-        mode: GradMode | None = self.state["mode"]
+    def mode(self) -> GradMode:
+        mode: GradMode = self.state["mode"]
         return mode
 
     @contextmanager
-    def switched(self, mode: GradMode | None) -> Iterator[None]:
+    def switched(self, mode: GradMode) -> Iterator[None]:
         """A grad mode for a while; whatever is set inside is put back."""
         before = self.mode
-        if mode is not None:
-            self.write(self.state, "mode", mode)
-        self.frame.withs.append(before)  # type: ignore[arg-type]
+        self.write(self.state, "mode", mode)
+        self.frame.withs.append(before)
         try:
             yield
         finally:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from gradwhy.static.flow import assignment, functions, imports
 from gradwhy.static.flow.frames import Loop
 from gradwhy.static.flow.iterating import iterations
+from gradwhy.static.flow.joining import join_all
 from gradwhy.static.flow.trail import MISSING, Changes
 from gradwhy.static.flow.truth import narrowed, truth
 from gradwhy.static.flow.values import (
@@ -18,6 +19,7 @@ from gradwhy.static.flow.values import (
     GradMode,
     Instance,
     Scalar,
+    Seq,
     Unknown,
     Value,
     plain,
@@ -104,7 +106,20 @@ def branches(r: Run, ways: list[Callable[[], bool]]) -> bool:
 
 
 def _for(r: Run, node: ast.For | ast.AsyncFor) -> bool:
-    items, exact = iterations(r, r.evaluate(node.iter), node.iter)
+    source = plain(r.evaluate(node.iter))
+    items, exact = iterations(r, source, node.iter)
+    mode = source.f.get("#mode") if isinstance(source, Seq) else None
+    if isinstance(mode, GradMode):
+        # A generator that yields inside a block leaves its mode on for the body of the loop.
+        before = r.mode
+
+        def start(item: Value) -> None:
+            r.write(r.state, "mode", mode)
+            assignment.bind(r, node.target, item)
+
+        dead = _loop(r, node.body, node.orelse, [lambda item=item: start(item) for item in items], exact)  # type: ignore[misc]
+        r.write(r.state, "mode", before)
+        return dead
     return _loop(r, node.body, node.orelse, [lambda item=item: assignment.bind(r, node.target, item) for item in items], exact)  # type: ignore[misc]
 
 
@@ -143,6 +158,8 @@ def _loop(
                 _widen(r, loop.mark)
     finally:
         r.frame.loops.pop()
+    if not exact:
+        _blur_lengths(r, loop.mark)
     if alive and orelse and not loop.breaks:
         alive = not r.block(orelse)
     outcomes = list(loop.breaks)
@@ -168,6 +185,20 @@ def _widen(r: Run, mark: int) -> None:
         if isinstance(now, Const) and isinstance(old, Const) and not isinstance(now.value, (bool, type(None))):
             if now.value != old.value:
                 r.write(fields, key, Scalar())
+
+
+def _blur_lengths(r: Run, mark: int) -> None:
+    """A list that has grown in a loop of unknown length has any number of such items."""
+    before: dict[int, tuple[Fields, tuple[Value, ...]]] = {}
+    for fields, key, old in r.trail.log[mark:]:
+        if key == "items" and isinstance(old, tuple):
+            before.setdefault(id(fields), (fields, old))
+    for fields, old in before.values():
+        now = fields.get("items")
+        if isinstance(now, tuple) and len(now) > len(old) and now[: len(old)] == old:
+            rest = fields.get("rest")
+            r.write(fields, "rest", join_all([*now[len(old) :], *([rest] if isinstance(rest, Value) else [])]))
+            r.write(fields, "items", old)
 
 
 def _with(r: Run, node: ast.With | ast.AsyncWith) -> bool:
@@ -225,7 +256,7 @@ def _managed(
             if item.optional_vars is not None:
                 assignment.bind(r, item.optional_vars, value)
             if not died:
-                outer.withs.append(pending.mode)  # type: ignore[arg-type]
+                outer.withs.append(pending.mode)
                 died.append(_items(r, rest, node))
                 outer.withs.pop()
         finally:

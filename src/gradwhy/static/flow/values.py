@@ -91,9 +91,20 @@ class Const(Value):
 
 
 class Data(Value):
-    """What a data loader gives: tensors or anything around them, never with a gradient path."""
+    """What a data loader gives: tensors or anything around them, without a gradient path until somebody flags them."""
 
-    __slots__ = ()
+    __slots__ = ("f",)
+
+    def __init__(self) -> None:
+        self.f: Fields = {}
+
+    @property
+    def tensor(self) -> Tensor:
+        """The tensor that it is, where it is used as one."""
+        if "tensor" not in self.f:
+            self.f["tensor"] = Tensor(Flow("plain", NO))
+        found: Tensor = self.f["tensor"]
+        return found
 
 
 class Scalar(Value):
@@ -108,10 +119,15 @@ class Scalar(Value):
 class Array(Value):
     """A numpy array."""
 
-    __slots__ = ("flow",)
+    __slots__ = ("f",)
 
     def __init__(self, flow: Flow) -> None:
-        self.flow = flow
+        self.f: Fields = {"flow": flow}
+
+    @property
+    def flow(self) -> Flow:
+        flow: Flow = self.f["flow"]
+        return flow
 
 
 class Tensor(Value):
@@ -327,12 +343,16 @@ class GradMode(Value):
     __slots__ = ("at", "before", "cause", "frame", "on")
 
     def __init__(self, on: bool | None, cause: str, at: ast.AST | None, frame: Frame | None) -> None:
-        self.before: GradMode | None | Literal["kept"] = "kept"
+        self.before: GradMode | Literal["kept"] = "kept"
         """The mode before the call that made this one, where the call itself has switched."""
         self.on = on
         self.cause = cause
         self.at = at
         self.frame = frame
+
+
+DEFAULT_MODE: Final = GradMode(True, "", None, None)
+"""Recording as torch starts with it."""
 
 
 class Optional(Value):
@@ -387,6 +407,6 @@ def flows(value: Value, depth: int = 4) -> Iterator[Flow]:
         else:
             yield UNKNOWN_FLOW
     elif isinstance(value, Data):
-        yield PLAIN
+        yield value.tensor.flow
     elif not isinstance(value, (Const, Library, Function, Class)):
         yield UNKNOWN_FLOW
