@@ -187,6 +187,15 @@ def test_a_function_that_keeps_the_path(row: KeepRow, expression: str, name: str
         assert any(gradient is not None for gradient in arrived)
 
 
+@pytest.mark.parametrize(("row", "expression", "name"), cases(TABLE.unsaved))
+def test_a_function_that_saves_nothing(row: KeepRow, expression: str, name: str | None) -> None:
+    names = world()
+    assert name is None or TABLE.keeps(name)
+    for output in flat(evaluate(expression, name, names)):
+        for _ in range(2):
+            torch.autograd.grad(output, [names["x"], names["p"]], torch.ones_like(output), allow_unused=True)
+
+
 def test_no_function_both_keeps_and_cuts() -> None:
     for row in TABLE.keepers:
         for name in full_names(row.names):

@@ -39,7 +39,7 @@ def stations(starts: Iterable[Flow], through: int = NO) -> Iterator[Station]:
                 continue
             done.add(id(flow))
             yield station
-            if flow.grad <= through:
+            if flow.grad <= through and flow.kind != "leaf":
                 later += [Station(part, station.distance + 1, station, station.aside) for part in flow.inputs]
                 aside += [Station(part, station.distance + 1, station, True) for part in flow.side]
         if not later:

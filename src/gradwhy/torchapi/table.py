@@ -89,15 +89,21 @@ class Table:
     arguments: tuple[ArgumentRow, ...]
     libraries: tuple[LibraryRow, ...]
     keepers: tuple[KeepRow, ...]
+    unsaved: tuple[KeepRow, ...]
     modules: tuple[ModuleRow, ...]
     _ops: Mapping[str, OpRow]
     _arguments: Mapping[str, tuple[ArgumentRow, ...]]
     _keeps: frozenset[str]
+    _unsaved: frozenset[str]
     _modules: Mapping[str, ModuleRow]
 
     def keeps(self, name: str) -> bool:
         """Say whether a function is known to keep the path: `torch.sum`, `torch.Tensor.sum`, ..."""
         return name in self._keeps
+
+    def saves(self, name: str) -> bool:
+        """Say whether a function that keeps the path saves a tensor for backward."""
+        return name in self._keeps and name not in self._unsaved
 
     def module(self, name: str) -> ModuleRow | None:
         """Return the row of a class of torch.nn: `torch.nn.Linear`."""
@@ -144,6 +150,7 @@ def load() -> Table:
     arguments = tuple(ArgumentRow(**_fields(raw)) for raw in data["argument"])
     libraries = tuple(LibraryRow(**_fields(raw)) for raw in data["library"])
     keepers = tuple(KeepRow(**_fields(raw)) for raw in data["keep"])
+    unsaved = tuple(KeepRow(**_fields(raw)) for raw in data["unsaved"])
     modules = tuple(ModuleRow(**_fields(raw)) for raw in data["module"])
     by_name: dict[str, tuple[ArgumentRow, ...]] = {}
     for argument in arguments:
@@ -154,10 +161,12 @@ def load() -> Table:
         arguments,
         libraries,
         keepers,
+        unsaved,
         modules,
         {n: row for row in ops for n in full_names(row.names)},
         by_name,
         frozenset(n for row in keepers for n in full_names(row.names)),
+        frozenset(n for row in unsaved for n in full_names(row.names)),
         {n: row for row in modules for n in row.names},
     )
 

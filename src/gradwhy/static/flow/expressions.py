@@ -118,7 +118,7 @@ def _subscript(r: Run, node: ast.Subscript) -> Value:
         return _sliced(r, owner, node.slice, node)
     index = r.evaluate(node.slice)
     if isinstance(owner, Tensor):
-        return computed(r, node, [owner.flow], tuple(flows(index)))
+        return computed(r, node, [owner.flow], tuple(flows(index)), name="[]")
     if isinstance(owner, Seq):
         return _item(owner, index)
     if isinstance(owner, Mapping):

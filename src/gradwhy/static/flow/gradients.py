@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from gradwhy.static.flow.ops import computed, cut
 from gradwhy.static.flow.values import (
@@ -21,6 +21,7 @@ from gradwhy.static.flow.values import (
 )
 
 if TYPE_CHECKING:
+    from gradwhy.static.flow.frames import Frame
     from gradwhy.static.flow.run import Run
 
 
@@ -52,6 +53,32 @@ class Reach:
             todo += [(part, sure) for part in flow.inputs if flow.kind != "leaf"]
 
 
+class Freed(NamedTuple):
+    """A history that a backward pass has used up: which pass, and what had been made by then."""
+
+    flow: Flow
+    node: ast.AST
+    frame: Frame
+    serial: int
+    starts: tuple[Flow, ...]
+
+
+_KEEPS_NOTHING = frozenset({"", "add", "sub", "neg", "[]"})
+_QUIET_LAYERS = ("Identity", "Flatten", "Unflatten", "Dropout", "Upsample", "Pad1d", "Pad2d", "Pad3d", "PixelShuffle")
+
+
+def saves(r: Run, flow: Flow) -> bool:
+    """Whether an operation is known to save a tensor for backward."""
+    name = flow.name
+    if name in _KEEPS_NOTHING or flow.kind != "op":
+        return False
+    if name in ("mul", "truediv", "matmul", "pow"):
+        return True
+    if name.startswith("torch.nn.") and not name.startswith("torch.nn.functional."):
+        return not name.endswith(_QUIET_LAYERS) and not any(part in name for part in _QUIET_LAYERS)
+    return r.table.saves(name)
+
+
 def _flag(value: Value | None) -> bool | None:
     if value is None:
         return False
@@ -75,14 +102,19 @@ def _pass(
     facts: dict[str, object],
 ) -> Reach:
     reach = Reach(starts)
-    used: dict[int, tuple[Flow, ast.AST, object]] = r.state["freed"]
-    again = [used[key] for key in reach.stations if key in used]
+    used: dict[int, Freed] = r.state["freed"]
+    again = [used[key] for key, flow in reach.stations.items() if key in used and saves(r, flow)]
     r.tell(kind, node, flow=starts[0] if starts else None, tensors=tuple(reach.leaves.values()),
            facts={**facts, "reach": reach, "again": again, "retain": retain, "flows": tuple(starts),
                   "create": create, "mode": r.mode, "stepped": _stepped(r, reach)})  # fmt: skip
     frees = retain is False and create is False
     if frees and not again:
-        more = {key: (flow, node, r.frame) for key, flow in reach.stations.items() if flow.kind == "op" and flow.grad == YES}
+        now = Flow("plain", NO).serial
+        more = {
+            key: Freed(flow, node, r.frame, now, tuple(starts))
+            for key, flow in reach.stations.items()
+            if flow.kind == "op" and flow.grad == YES
+        }
         r.write(r.state, "freed", {**used, **more})
     return reach
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from gradwhy.static.flow.joining import element, join_all
+from gradwhy.static.flow.loading import Loader, batches
 from gradwhy.static.flow.values import (
     Array,
     Const,
@@ -42,6 +43,8 @@ def iterations(r: Run, value: Value, node: ast.AST) -> tuple[list[Value], bool]:
         from gradwhy.static.flow import layers
 
         value = layers.contents(value)
+    if isinstance(value, Loader):
+        value = batches(r, value)
     if isinstance(value, Seq):
         return _of_sequence(value)
     if isinstance(value, Instance):
@@ -59,7 +62,8 @@ def _of_sequence(seq: Seq) -> tuple[list[Value], bool]:
         return [whole, whole], False
     if seq.rest is None:
         return list(seq.items), True
-    return [*seq.items, seq.rest, seq.rest] if len(seq.items) < 2 else [*seq.items, seq.rest], False
+    few = seq.items[:2]
+    return ([*few, seq.rest, seq.rest][:2] if len(few) < 2 else [*seq.items, seq.rest]), False
 
 
 def _of_instance(r: Run, value: Instance, node: ast.AST) -> Value:

@@ -6,6 +6,7 @@ from typing import Any
 
 from gradwhy.static.flow.trail import MISSING, distinct
 from gradwhy.static.flow.values import (
+    ALL,
     MAYBE,
     PLAIN,
     Array,
@@ -75,6 +76,28 @@ def join_all(values: list[Value]) -> Value:
     for other in found[1:]:
         result = join(result, other)
     return result
+
+
+def every(values: list[Value], depth: int = _DEPTH) -> Value:
+    """One value for each of many in a list: whoever takes the whole list takes them all."""
+    found = [plain(value) for value in distinct(values)]
+    if len(found) == 1:
+        return found[0]
+    if all(isinstance(value, Tensor) for value in found):
+        parts: list[Flow] = []
+        for value in found:
+            flow = value.flow  # type: ignore[attr-defined]
+            parts.extend(flow.inputs if flow.name == ALL else (flow,))
+        grads = {flow.grad for flow in parts}
+        unique = tuple(dict.fromkeys(parts))
+        return Tensor(Flow("join", grads.pop() if len(grads) == 1 else MAYBE, inputs=unique, name=ALL))
+    first = found[0]
+    if depth and isinstance(first, Seq) and all(
+        isinstance(v, Seq) and len(v.items) == len(first.items) and v.rest is None for v in found
+    ):
+        rows = zip(*(v.items for v in found))  # type: ignore[attr-defined]
+        return Seq([every(list(row), depth - 1) for row in rows], None, first.kind, first.fields)
+    return join_all(values)
 
 
 def join(a: Value, b: Value, depth: int = _DEPTH) -> Value:

@@ -256,7 +256,7 @@ def forward(
     own: list[Flow] = []
     for _, tensor in named_parameters(owner):
         own.append(tensor.flow if tensor is not None else UNKNOWN_FLOW)
-    result = computed(r, node, [*given, *own], side)
+    result = computed(r, node, [*given, *own], side, name=path)
     r.tell("layer", node, value=owner, flow=result.flow)
     row = r.table.module(path)
     return shaped(r, row.outputs if row is not None else "y", result)

@@ -10,7 +10,7 @@ from gradwhy.static.flow import builtin, gradients, layers, optimizers, tensors
 from gradwhy.static.flow.cloning import clone
 from gradwhy.static.flow.imports import filed
 from gradwhy.static.flow.joining import element
-from gradwhy.static.flow.loading import loader
+from gradwhy.static.flow.loading import Loader
 from gradwhy.static.flow.ops import by_row, computed, cut, leaf_or_plain, sides
 from gradwhy.static.flow.values import (
     NO,
@@ -137,9 +137,9 @@ def function(r: Run, path: str, args: Args, keywords: Keywords, node: ast.AST) -
             return tensors.call(r, first, name, args[1:], keywords, node)
         return Unknown(node)
     if name in tensors.PARTS:
-        return Seq((), computed(r, node, given, side), "tuple")
+        return Seq((), computed(r, node, given, side, name=path), "tuple")
     inplace = keywords.get("inplace")
-    result = computed(r, node, given, side)
+    result = computed(r, node, given, side, name=path)
     if isinstance(inplace, Const) and inplace.value and args and isinstance(first := plain(args[0]), Tensor):
         r.tell("written", node, tensors=(first,), flow=first.flow)
     return result
@@ -287,7 +287,7 @@ def _tensor_dataset(r: Run, args: Args, keywords: Keywords, node: ast.AST) -> Va
 
 
 def _loader(r: Run, args: Args, keywords: Keywords, node: ast.AST) -> Value:
-    return loader(r, args[0] if args else keywords.get("dataset", Unknown()), node)
+    return Loader(args[0] if args else keywords.get("dataset", Unknown()), node)
 
 
 def _split_dataset(r: Run, args: Args, keywords: Keywords, node: ast.AST) -> Value:

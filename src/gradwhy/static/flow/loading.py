@@ -23,9 +23,19 @@ if TYPE_CHECKING:
     from gradwhy.static.flow.run import Run
 
 
-def loader(r: Run, dataset: Value, node: ast.AST) -> Value:
-    """``DataLoader(dataset)``: a sequence of collated batches."""
-    dataset = plain(dataset)
+class Loader(Value):
+    """``DataLoader(dataset)``."""
+
+    __slots__ = ("dataset", "node")
+
+    def __init__(self, dataset: Value, node: ast.AST) -> None:
+        self.dataset = dataset
+        self.node = node
+
+
+def batches(r: Run, loader: Loader) -> Seq:
+    """What a pass over a loader gives: a sequence of collated batches, made anew."""
+    dataset, node = plain(loader.dataset), loader.node
     if isinstance(dataset, Seq):
         one = dataset.rest if dataset.rest is not None else dataset.items[0] if dataset.items else None
         return Seq((), collated(one, node) if one is not None else Data(), "loader")
@@ -34,8 +44,9 @@ def loader(r: Run, dataset: Value, node: ast.AST) -> Value:
     if isinstance(dataset, Instance):
         found = dataset.cls.find("__getitem__") or dataset.cls.find("__iter__")
         if found is not None:
-            one = plain(r.call(found[0], [dataset, Scalar()][: 2 if dataset.cls.find("__getitem__") else 1], {}, node))
-            return Seq((), collated(one, node), "loader")
+            args = [dataset, Scalar()] if dataset.cls.find("__getitem__") is not None else [dataset]
+            made = [collated(plain(r.call(found[0], list(args), {}, node)), node) for _ in range(2)]
+            return Seq((made[0],), made[1], "loader")
     return Seq((), Data(), "loader")
 
 

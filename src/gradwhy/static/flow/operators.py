@@ -41,6 +41,7 @@ _COMPARED: dict[type[ast.cmpop], Any] = {
 }  # fmt: skip
 _DUNDERS: dict[type[ast.operator], str] = {
     ast.Add: "__add__", ast.Sub: "__sub__", ast.Mult: "__mul__", ast.Div: "__truediv__", ast.MatMult: "__matmul__",
+    ast.Pow: "__pow__",
 }  # fmt: skip
 _LONGEST = 10_000
 
@@ -53,7 +54,7 @@ def binary(r: Run, left: Value, right: Value, node: ast.BinOp | ast.AugAssign) -
         given = [flow for v in (left, right) for flow in flows(v)]
         if kind is ast.FloorDiv:
             return computed(r, node, given, cause="rounding")
-        return computed(r, node, given)
+        return computed(r, node, given, name=_DUNDERS.get(kind, "").strip("_"))
     if isinstance(left, Const) and isinstance(right, Const):
         return _constants(left.value, right.value, kind)
     if isinstance(left, Seq) and isinstance(right, Seq) and kind is ast.Add:
@@ -116,7 +117,7 @@ def unary(r: Run, value: Value, node: ast.UnaryOp) -> Value:
     if isinstance(value, Tensor):
         if isinstance(node.op, ast.Invert):
             return Tensor(cut(r, node, [value.flow], "comparison"), made=node)
-        return computed(r, node, [value.flow])
+        return computed(r, node, [value.flow], name="neg")
     if isinstance(value, (Array, Scalar, Data)):
         return value
     return Unknown(node)
@@ -188,7 +189,7 @@ def in_place(r: Run, tensor: Tensor, values: list[Value], node: ast.AST, op: typ
     given = (before, *(flow for value in values for flow in flows(value)))
     new = tuple(dict.fromkeys(given))
     if len(new) > 1 or before.grad != NO:
-        r.write(tensor.f, "flow", computed_flow(r, node, new))
+        r.write(tensor.f, "flow", computed_flow(r, node, new, name=_DUNDERS.get(op, "").strip("_") if op else ""))
     return True
 
 

@@ -34,19 +34,21 @@ _INTEGER = ("int", "long", "short", "uint", "bool", "byte", "char")
 _NAMED = ("values", "indices")
 
 
-def computed(r: Run, node: ast.AST, inputs: Iterable[Flow], side: tuple[Flow, ...] = (), cause: str = "") -> Tensor:
+def computed(
+    r: Run, node: ast.AST, inputs: Iterable[Flow], side: tuple[Flow, ...] = (), cause: str = "", name: str = ""
+) -> Tensor:
     """A tensor computed from others. With recording off it has no path, whatever they have."""
     given = tuple(dict.fromkeys(inputs))
-    return Tensor(computed_flow(r, node, given, side, cause), made=node)
+    return Tensor(computed_flow(r, node, given, side, cause, name), made=node)
 
 
 def computed_flow(
-    r: Run, node: ast.AST, given: tuple[Flow, ...], side: tuple[Flow, ...] = (), cause: str = ""
+    r: Run, node: ast.AST, given: tuple[Flow, ...], side: tuple[Flow, ...] = (), cause: str = "", name: str = ""
 ) -> Flow:
     grad = joined_grad(given)
     mode = r.mode
     if grad == NO or mode.on:
-        return Flow("op", grad, node, r.frame, given, cause, side=side)
+        return Flow("op", grad, node, r.frame, given, cause, side=side, name=name)
     if mode.on is None:
         return Flow("op", MAYBE, node, r.frame, given, cause, side=side)
     return Flow("off", NO, mode.at, mode.frame, given, mode.cause, op=node, side=side)
@@ -79,7 +81,7 @@ def by_row(
     if effect in ("cut", "detaches", "cast"):
         return Tensor(cut(r, node, given, cause), made=node)
     if effect in ("zero", "raises") and not row.outputs:
-        return computed(r, node, given, side, cause)
+        return computed(r, node, given, side, cause, name)
     if effect in ("cut-outputs", "sampling", "raises"):
         outputs = tuple(kept_or_cut(r, part, node, given, cause) for part in row.outputs)
         if len(outputs) == 1:
@@ -175,8 +177,14 @@ def sides(r: Run, name: str, args: list[Value], keywords: dict[str, Value]) -> t
     side: list[Flow] = []
     for place, value in enumerate(args):
         aside = r.table.argument(name, place, None) is not None
-        (side if aside else given).extend(flows(value))
+        _put(flows(value), aside, given, side)
     for keyword, value in keywords.items():
         aside = r.table.argument(name, None, keyword) is not None
-        (side if aside else given).extend(flows(value))
+        _put(flows(value), aside, given, side)
     return given, tuple(side)
+
+
+def _put(found: Iterable[Flow], aside: bool, given: list[Flow], side: list[Flow]) -> None:
+    """An argument that wants no gradient still passes one on where it has a path."""
+    for flow in found:
+        (side if aside and flow.grad == NO else given).append(flow)

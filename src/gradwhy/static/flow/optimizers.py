@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING
 
 from gradwhy.static.flow import layers
 from gradwhy.static.flow.values import (
+    NO,
     NONE,
     Const,
+    Flow,
     Mapping,
     Optimizer,
     Parameters,
@@ -86,12 +88,14 @@ def call(
     if name == "step":
         closure = plain(args[0] if args else keywords.get("closure", NONE))
         if not isinstance(closure, Const):
-            result = r.call(closure, [], {}, node)
+            # L-BFGS evaluates its closure several times in one step.
+            for _ in range(2 if owner.path.endswith("LBFGS") else 1):
+                result = r.call(closure, [], {}, node)
             r.tell("step", node, optimizer=owner, tensors=owner.f["params"])
             return result
         r.tell("step", node, optimizer=owner, tensors=owner.f["params"])
         for tensor in owner.f["params"]:
-            r.write(tensor.f, "#stepped", (node, r.frame))
+            r.write(tensor.f, "#stepped", (Flow("plain", NO).serial, node, r.frame))
         return NONE
     if name == "zero_grad":
         r.tell("zero_grad", node, optimizer=owner, tensors=owner.f["params"])

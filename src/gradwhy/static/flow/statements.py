@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from gradwhy.static.flow import assignment, functions, imports
 from gradwhy.static.flow.frames import Loop
 from gradwhy.static.flow.iterating import iterations
-from gradwhy.static.flow.joining import join_all
+from gradwhy.static.flow.joining import every
 from gradwhy.static.flow.trail import MISSING, Changes
 from gradwhy.static.flow.truth import narrowed, truth
 from gradwhy.static.flow.values import (
@@ -197,7 +197,7 @@ def _blur_lengths(r: Run, mark: int) -> None:
         now = fields.get("items")
         if isinstance(now, tuple) and len(now) > len(old) and now[: len(old)] == old:
             rest = fields.get("rest")
-            r.write(fields, "rest", join_all([*now[len(old) :], *([rest] if isinstance(rest, Value) else [])]))
+            r.write(fields, "rest", every([*now[len(old) :], *([rest] if isinstance(rest, Value) else [])]))
             r.write(fields, "items", old)
 
 

@@ -100,9 +100,9 @@ def call(r: Run, owner: Tensor, name: str, args: list[Value], keywords: dict[str
     if name.startswith("new_"):
         return fresh(r, node, keywords)
     if name in PARTS:
-        return Seq((), computed(r, node, given, side), "tuple")
+        return Seq((), computed(r, node, given, side, name=full), "tuple")
     if row is not None or r.table.keeps(full) or name in _CONVERTS:
-        return computed(r, node, given, side)
+        return computed(r, node, given, side, name=full)
     return Unknown(node)
 
 

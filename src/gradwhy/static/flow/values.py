@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import ast
+import itertools
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 if TYPE_CHECKING:
     from gradwhy.static.flow.frames import Frame
 
+ALL: Final = "all"
+"""The name of a history that stands for each of many: the items of a list that grew in a loop."""
 NO: Final = 0
 MAYBE: Final = 1
 YES: Final = 2
 
 Fields = dict[Any, Any]
+_serials = itertools.count()
 
 
 class Flow:
@@ -23,7 +27,7 @@ class Flow:
     switched it off), "leaf", "frozen", "plain", "join" (one or the other), "unknown".
     """
 
-    __slots__ = ("at", "cause", "frame", "grad", "inputs", "kind", "op", "owner", "side")
+    __slots__ = ("at", "cause", "frame", "grad", "inputs", "kind", "name", "op", "owner", "serial", "side")
 
     def __init__(
         self,
@@ -36,7 +40,12 @@ class Flow:
         owner: Tensor | None = None,
         op: ast.AST | None = None,
         side: tuple[Flow, ...] = (),
+        name: str = "",
     ) -> None:
+        self.serial = next(_serials)
+        """Counts histories in the order in which they were made."""
+        self.name = name
+        """torch's name for the operation, or Python's sign for it; "" where it isn't known."""
         self.kind = kind
         self.grad = grad
         self.at = at
@@ -402,8 +411,11 @@ def flows(value: Value, depth: int = 4) -> Iterator[Flow]:
             parts = value.items.values() if isinstance(value, Mapping) else value.items
             for part in parts:
                 yield from flows(part, depth - 1)
-            if value.rest is not None:
-                yield from flows(value.rest, depth - 1)
+            rest = value.rest
+            if isinstance(rest, Tensor) and rest.flow.name == ALL:
+                yield from rest.flow.inputs
+            elif rest is not None:
+                yield from flows(rest, depth - 1)
         else:
             yield UNKNOWN_FLOW
     elif isinstance(value, Data):
