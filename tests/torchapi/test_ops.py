@@ -196,6 +196,30 @@ def test_a_function_that_saves_nothing(row: KeepRow, expression: str, name: str 
             torch.autograd.grad(output, [names["x"], names["p"]], torch.ones_like(output), allow_unused=True)
 
 
+def changed(expression: str, name: str | None, result: bool) -> bool:
+    """Whether backward refuses after the result, or the first input, has been changed in place."""
+    names = world()
+    names["x"], names["p"] = names["x"].clone(), names["p"].clone()
+    output = flat(evaluate(expression, name, names))[0]
+    with torch.no_grad():
+        (output if result else names["x"]).add_(1.0)
+    try:
+        output.backward(torch.ones_like(output))
+    except RuntimeError as error:
+        return "modified by an inplace operation" in str(error)
+    return False
+
+
+@pytest.mark.parametrize(("row", "expression", "name"), cases(TABLE.output_saved))
+def test_a_function_that_saves_its_result(row: KeepRow, expression: str, name: str | None) -> None:
+    assert changed(expression, name, result=True)
+
+
+@pytest.mark.parametrize(("row", "expression", "name"), cases(TABLE.input_saved))
+def test_a_function_that_saves_its_input(row: KeepRow, expression: str, name: str | None) -> None:
+    assert changed(expression, name, result=False)
+
+
 def test_no_function_both_keeps_and_cuts() -> None:
     for row in TABLE.keepers:
         for name in full_names(row.names):

@@ -90,11 +90,16 @@ class Table:
     libraries: tuple[LibraryRow, ...]
     keepers: tuple[KeepRow, ...]
     unsaved: tuple[KeepRow, ...]
+    output_saved: tuple[KeepRow, ...]
+    input_saved: tuple[KeepRow, ...]
     modules: tuple[ModuleRow, ...]
     _ops: Mapping[str, OpRow]
     _arguments: Mapping[str, tuple[ArgumentRow, ...]]
     _keeps: frozenset[str]
     _unsaved: frozenset[str]
+    _output_saved: frozenset[str]
+    _input_saved: frozenset[str]
+    _layers: Mapping[str, str]
     _modules: Mapping[str, ModuleRow]
 
     def keeps(self, name: str) -> bool:
@@ -104,6 +109,15 @@ class Table:
     def saves(self, name: str) -> bool:
         """Say whether a function that keeps the path saves a tensor for backward."""
         return name in self._keeps and name not in self._unsaved
+
+    def saves_output(self, name: str) -> bool:
+        """Say whether a function, or a layer without parameters, saves its result for backward."""
+        return self._layers.get(name, name) in self._output_saved
+
+    def saves_input(self, name: str) -> bool:
+        """Say whether a function or a layer saves its first input for backward."""
+        row = self._modules.get(name)
+        return bool(row and row.parameters) or self._layers.get(name, name) in self._input_saved
 
     def module(self, name: str) -> ModuleRow | None:
         """Return the row of a class of torch.nn: `torch.nn.Linear`."""
@@ -151,6 +165,8 @@ def load() -> Table:
     libraries = tuple(LibraryRow(**_fields(raw)) for raw in data["library"])
     keepers = tuple(KeepRow(**_fields(raw)) for raw in data["keep"])
     unsaved = tuple(KeepRow(**_fields(raw)) for raw in data["unsaved"])
+    output_saved = tuple(KeepRow(**_fields(raw)) for raw in data["output-saved"])
+    input_saved = tuple(KeepRow(**_fields(raw)) for raw in data["input-saved"])
     modules = tuple(ModuleRow(**_fields(raw)) for raw in data["module"])
     by_name: dict[str, tuple[ArgumentRow, ...]] = {}
     for argument in arguments:
@@ -162,13 +178,26 @@ def load() -> Table:
         libraries,
         keepers,
         unsaved,
+        output_saved,
+        input_saved,
         modules,
         {n: row for row in ops for n in full_names(row.names)},
         by_name,
         frozenset(n for row in keepers for n in full_names(row.names)),
         frozenset(n for row in unsaved for n in full_names(row.names)),
+        frozenset(n for row in output_saved for n in full_names(row.names)),
+        frozenset(n for row in input_saved for n in full_names(row.names)),
+        _functions_of_layers(keepers, modules),
         {n: row for row in modules for n in row.names},
     )
+
+
+def _functions_of_layers(keepers: tuple[KeepRow, ...], modules: tuple[ModuleRow, ...]) -> dict[str, str]:
+    """``torch.nn.LeakyReLU`` -> ``torch.nn.functional.leaky_relu``: the layers that only call a function."""
+    prefix = "torch.nn.functional."
+    functions = {n[len(prefix) :].replace("_", ""): n for row in keepers for n in row.names if n.startswith(prefix)}
+    names = [n for row in modules if not row.parameters for n in row.names]
+    return {n: functions[last] for n in names if (last := n.rpartition(".")[2].lower()) in functions}
 
 
 def full_names(names: tuple[str, ...]) -> Iterator[str]:

@@ -118,7 +118,8 @@ def _subscript(r: Run, node: ast.Subscript) -> Value:
         return _sliced(r, owner, node.slice, node)
     index = r.evaluate(node.slice)
     if isinstance(owner, Tensor):
-        return computed(r, node, [owner.flow], tuple(flows(index)), name="[]")
+        whole = not isinstance(index, (Tensor, Seq, Unknown, Data))
+        return computed(r, node, [owner.flow], tuple(flows(index)), name="[:]" if whole or _only_slices(node.slice) else "[]")
     if isinstance(owner, Seq):
         return _item(owner, index)
     if isinstance(owner, Mapping):
@@ -142,10 +143,16 @@ def _subscript(r: Run, node: ast.Subscript) -> Value:
     return Unknown(node)
 
 
+def _only_slices(index: ast.expr) -> bool:
+    """Whether an index takes a view: slices and single numbers."""
+    parts = index.elts if isinstance(index, ast.Tuple) else [index]
+    return all(isinstance(part, (ast.Slice, ast.Constant, ast.UnaryOp)) for part in parts)
+
+
 def _sliced(r: Run, owner: Value, part: ast.Slice, node: ast.AST) -> Value:
     bounds = [r.evaluate(bound) if bound is not None else NONE for bound in (part.lower, part.upper, part.step)]
     if isinstance(owner, Tensor):
-        return computed(r, node, [owner.flow])
+        return computed(r, node, [owner.flow], name="[:]")
     if isinstance(owner, (Array, Data, Scalar)):
         return owner
     known = [bound.value for bound in bounds if isinstance(bound, Const)]

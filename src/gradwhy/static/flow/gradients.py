@@ -63,7 +63,7 @@ class Freed(NamedTuple):
     starts: tuple[Flow, ...]
 
 
-_KEEPS_NOTHING = frozenset({"", "add", "sub", "neg", "[]"})
+_KEEPS_NOTHING = frozenset({"", "add", "sub", "neg", "[]", "[:]"})
 _QUIET_LAYERS = ("Identity", "Flatten", "Unflatten", "Dropout", "Upsample", "Pad1d", "Pad2d", "Pad3d", "PixelShuffle")
 
 

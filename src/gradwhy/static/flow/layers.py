@@ -10,6 +10,7 @@ from gradwhy.static.flow.joining import join_all
 from gradwhy.static.flow.ops import computed, leaf_or_plain, sides
 from gradwhy.static.flow.values import (
     MAYBE,
+    TRUE,
     UNKNOWN_FLOW,
     YES,
     Const,
@@ -58,6 +59,9 @@ def make(r: Run, path: str, args: list[Value], keywords: dict[str, Value], node:
     row = r.table.module(path)
     if row is None:
         return None
+    inplace = keywords.get("inplace")
+    if isinstance(inplace, Const) and inplace.value:
+        layer.f["#inplace"] = node
     equip(r, layer.f, row, args, keywords, node)
     return layer
 
@@ -257,7 +261,13 @@ def forward(
     for _, tensor in named_parameters(owner):
         own.append(tensor.flow if tensor is not None else UNKNOWN_FLOW)
     result = computed(r, node, [*given, *own], side, name=path)
-    r.tell("layer", node, value=owner, flow=result.flow)
+    inplace = owner.f.get("#inplace")
+    if inplace is not None and args and isinstance(first := plain(args[0]), Tensor):
+        training = owner.f.get("#training", TRUE)
+        if "Dropout" not in path or (isinstance(training, Const) and training.value):
+            r.tell("written", inplace, tensors=(first,), flow=first.flow,
+                   facts={"recording": bool(r.mode.on), "serial": result.flow.serial})  # fmt: skip
+            r.write(first.f, "flow", result.flow)
     row = r.table.module(path)
     return shaped(r, row.outputs if row is not None else "y", result)
 

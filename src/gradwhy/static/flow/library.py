@@ -141,7 +141,7 @@ def function(r: Run, path: str, args: Args, keywords: Keywords, node: ast.AST) -
     inplace = keywords.get("inplace")
     result = computed(r, node, given, side, name=path)
     if isinstance(inplace, Const) and inplace.value and args and isinstance(first := plain(args[0]), Tensor):
-        r.tell("written", node, tensors=(first,), flow=first.flow)
+        r.tell("written", node, tensors=(first,), flow=first.flow, facts={"recording": bool(r.mode.on), "serial": result.flow.serial})
     return result
 
 
@@ -283,7 +283,7 @@ def _default_dict(r: Run, args: Args, keywords: Keywords, node: ast.AST) -> Valu
 
 
 def _tensor_dataset(r: Run, args: Args, keywords: Keywords, node: ast.AST) -> Value:
-    return Seq((), Seq([Tensor(PLAIN, made=node) if isinstance(plain(a), Tensor) else Data() for a in args], kind="tuple"), "dataset")
+    return Seq((), Seq([Tensor(Flow("plain", NO, node), made=node) if isinstance(plain(a), Tensor) else Data() for a in args], kind="tuple"), "dataset")
 
 
 def _loader(r: Run, args: Args, keywords: Keywords, node: ast.AST) -> Value:

@@ -6,10 +6,11 @@ import ast
 from typing import TYPE_CHECKING
 
 from gradwhy.static.flow.values import (
-    PLAIN,
+    NO,
     Array,
     Const,
     Data,
+    Flow,
     Instance,
     Mapping,
     Scalar,
@@ -38,9 +39,10 @@ def batches(r: Run, loader: Loader) -> Seq:
     dataset, node = plain(loader.dataset), loader.node
     if isinstance(dataset, Seq):
         one = dataset.rest if dataset.rest is not None else dataset.items[0] if dataset.items else None
-        return Seq((), collated(one, node) if one is not None else Data(), "loader")
+        parts = [collated(one, node) if one is not None else Data() for _ in range(2)]
+        return Seq((parts[0],), parts[1], "loader")
     if isinstance(dataset, Tensor):
-        return Seq((), Tensor(PLAIN, made=node), "loader")
+        return Seq((), Tensor(Flow("plain", NO, node), made=node), "loader")
     if isinstance(dataset, Instance):
         found = dataset.cls.find("__getitem__") or dataset.cls.find("__iter__")
         if found is not None:
@@ -54,9 +56,9 @@ def collated(value: Value, node: ast.AST) -> Value:
     """A batch of values: numbers and arrays become tensors."""
     value = plain(value)
     if isinstance(value, Tensor):
-        return value if value.flow.grad else Tensor(PLAIN, made=node)
+        return value if value.flow.grad else Tensor(Flow("plain", NO, node), made=node)
     if isinstance(value, (Scalar, Array)) or (isinstance(value, Const) and isinstance(value.value, (int, float))):
-        return Tensor(PLAIN, made=node)
+        return Tensor(Flow("plain", NO, node), made=node)
     if isinstance(value, Seq):
         rest = collated(value.rest, node) if value.rest is not None else None
         return Seq([collated(item, node) for item in value.items], rest, "list")

@@ -183,7 +183,7 @@ def in_place(r: Run, tensor: Tensor, values: list[Value], node: ast.AST, op: typ
         r.tell("inplace", node, flow=before, tensors=(tensor,), facts={"owner": before.owner})
         if before.grad == YES:
             return True
-    r.tell("written", node, tensors=(tensor,), flow=before)
+    r.tell("written", node, tensors=(tensor,), flow=before, facts={"recording": recording, "serial": Flow("plain", NO).serial})
     if not recording:
         return True
     given = (before, *(flow for value in values for flow in flows(value)))

@@ -48,16 +48,37 @@ def computed_flow(
     grad = joined_grad(given)
     mode = r.mode
     if grad == NO or mode.on:
-        return Flow("op", grad, node, r.frame, given, cause, side=side, name=name)
-    if mode.on is None:
-        return Flow("op", MAYBE, node, r.frame, given, cause, side=side)
-    return Flow("off", NO, mode.at, mode.frame, given, mode.cause, op=node, side=side)
+        flow = Flow("op", grad, node, r.frame, given, cause, side=side, name=name)
+    elif mode.on is None:
+        flow = Flow("op", MAYBE, node, r.frame, given, cause, side=side, name=name)
+    else:
+        flow = Flow("off", NO, mode.at, mode.frame, given, mode.cause, op=node, side=side)
+    return in_mode(r, flow)
+
+
+_VIEWS = frozenset({"[:]", "torch.Tensor.view", "torch.Tensor.reshape", "torch.Tensor.transpose", "torch.Tensor.detach"})
+
+
+def in_mode(r: Run, flow: Flow) -> Flow:
+    """Notes that a history was made in inference mode: such a tensor, and any view of it, cannot be saved for backward."""
+    mode = r.mode
+    if mode.on is False:
+        if mode.cause == "inference_mode-context":
+            flow.inference = mode
+        return flow
+    for part in (*flow.inputs, *flow.side):
+        if part.inference is not None:
+            if flow.name in _VIEWS:
+                flow.inference = part.inference
+            elif flow.grad == YES and mode.on:
+                r.tell("inference-used", flow.at or flow.op, flow=flow, facts={"made": part, "aside": part in flow.side})  # type: ignore[arg-type]
+    return flow
 
 
 def cut(r: Run, node: ast.AST, inputs: Iterable[Flow], cause: str) -> Flow:
     """The history of a result that never has a path."""
     given = tuple(dict.fromkeys(inputs))
-    return Flow("op" if joined_grad(given) == NO else "cut", NO, node, r.frame, given, cause)
+    return in_mode(r, Flow("op" if joined_grad(given) == NO else "cut", NO, node, r.frame, given, cause))
 
 
 def kept_or_cut(r: Run, effect: str, node: ast.AST, given: list[Flow], cause: str) -> Tensor:
@@ -158,7 +179,7 @@ def leaf_or_plain(
     elif parameter:
         made.f["flow"] = Flow("frozen", NO, node, r.frame, inputs, owner=made)
     else:
-        made.f["flow"] = Flow("plain" if not inputs else "op", NO, node, r.frame, inputs, cause, owner=made)
+        made.f["flow"] = in_mode(r, Flow("plain" if not inputs else "op", NO, node, r.frame, inputs, cause, owner=made))
     return made
 
 
