@@ -26,8 +26,9 @@ class Station:
             station = station.after
 
 
-def stations(starts: Iterable[Flow], through: int = NO) -> Iterator[Station]:
-    """All histories behind ``starts``, the nearest first; those with a path beyond ``through`` are not walked."""
+def stations(starts: Iterable[Flow], through: int = NO, leaves: bool = False) -> Iterator[Station]:
+    """All histories behind ``starts``, the nearest first; those with a path beyond ``through`` are not walked, and what
+    leaves were made of only where ``leaves`` says so."""
     todo = [Station(flow, 0, None) for flow in starts]
     aside: list[Station] = []
     done: set[int] = set()
@@ -39,7 +40,7 @@ def stations(starts: Iterable[Flow], through: int = NO) -> Iterator[Station]:
                 continue
             done.add(id(flow))
             yield station
-            if flow.grad <= through and flow.kind != "leaf":
+            if flow.grad <= through and (leaves or flow.kind != "leaf"):
                 later += [Station(part, station.distance + 1, station, station.aside) for part in flow.inputs]
                 aside += [Station(part, station.distance + 1, station, True) for part in flow.side]
         if not later:

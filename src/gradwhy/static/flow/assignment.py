@@ -76,6 +76,8 @@ def set_attribute(r: Run, owner: Value, name: str, value: Value, node: ast.AST) 
         flags.set_on_module(r, owner, name, value, node)
     if isinstance(owner, (Instance, Layer, Unknown)):
         before = owner.f.get(name)
+        if isinstance(owner, Instance) and isinstance(value, (Seq, Mapping)):
+            r.tell("attribute", node, value=owner, subject=name, facts={"after": value})
         if is_module(plain(value)) or isinstance(value, Tensor) or is_module(before if isinstance(before, Value) else value):
             r.tell("replaced", node, value=owner, subject=name, facts={"before": before, "after": value})
         r.write(owner.f, name, value)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from gradwhy.static.flow.trail import Changes
 from gradwhy.static.flow.values import Fields, Flow, GradMode, Optimizer, Tensor, Value
@@ -53,6 +53,14 @@ class Frame:
         while frame is not None:
             depth, frame = depth + 1, frame.parent
         return depth
+
+
+class Stepped(NamedTuple):
+    """The last step of an optimizer that changed a tensor, and what had been made by then."""
+
+    serial: int
+    node: ast.AST
+    frame: Frame
 
 
 class Loop:

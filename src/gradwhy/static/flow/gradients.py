@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING, NamedTuple
 
+from gradwhy.static.flow.frames import Stepped
 from gradwhy.static.flow.ops import computed, cut
 from gradwhy.static.flow.values import (
     MAYBE,
@@ -119,8 +120,8 @@ def _pass(
     return reach
 
 
-def _stepped(r: Run, reach: Reach) -> list[tuple[Tensor, object]]:
-    return [(tensor, tensor.f["#stepped"]) for tensor in reach.leaves.values() if "#stepped" in tensor.f]
+def _stepped(r: Run, reach: Reach) -> list[tuple[Tensor, Stepped]]:
+    return [(t, step) for t in reach.leaves.values() if isinstance(step := t.f.get("#stepped"), Stepped)]
 
 
 def autograd_backward(r: Run, args: list[Value], keywords: dict[str, Value], node: ast.AST) -> Value:

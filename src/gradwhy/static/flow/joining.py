@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from gradwhy.static.flow.frames import Stepped
 from gradwhy.static.flow.trail import MISSING, distinct
 from gradwhy.static.flow.values import (
     ALL,
@@ -32,7 +33,10 @@ def join_slot(values: list[Any]) -> Any:
     """Joins what a slot of the state holds: values, histories, tuples of values. A slot that one path never set is set."""
     found = distinct(value for value in values if value is not MISSING)
     if len(found) == 1:
-        return found[0]
+        return None if isinstance(found[0], Stepped) and MISSING in values else found[0]
+    if any(isinstance(value, Stepped) for value in found):
+        # Stepped on one path and not, or elsewhere, on another.
+        return None
     result = found[0]
     for other in found[1:]:
         result = _two(result, other)

@@ -54,7 +54,10 @@ def binary(r: Run, left: Value, right: Value, node: ast.BinOp | ast.AugAssign) -
         given = [flow for v in (left, right) for flow in flows(v)]
         if kind is ast.FloorDiv:
             return computed(r, node, given, cause="rounding")
-        return computed(r, node, given, name=_DUNDERS.get(kind, "").strip("_"))
+        made = computed(r, node, given, name=_DUNDERS.get(kind, "").strip("_"))
+        if kind is ast.Add and made.flow.grad == YES:
+            r.sums.append(made.flow)
+        return made
     if isinstance(left, Const) and isinstance(right, Const):
         return _constants(left.value, right.value, kind)
     if isinstance(left, Seq) and isinstance(right, Seq) and kind is ast.Add:
@@ -189,7 +192,10 @@ def in_place(r: Run, tensor: Tensor, values: list[Value], node: ast.AST, op: typ
     given = (before, *(flow for value in values for flow in flows(value)))
     new = tuple(dict.fromkeys(given))
     if len(new) > 1 or before.grad != NO:
-        r.write(tensor.f, "flow", computed_flow(r, node, new, name=_DUNDERS.get(op, "").strip("_") if op else ""))
+        made = computed_flow(r, node, new, name=_DUNDERS.get(op, "").strip("_") if op else "")
+        r.write(tensor.f, "flow", made)
+        if op is ast.Add:
+            r.sums.append(made)
     return True
 
 

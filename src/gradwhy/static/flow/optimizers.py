@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from gradwhy.static.flow import layers
+from gradwhy.static.flow.frames import Stepped
 from gradwhy.static.flow.values import (
     NO,
     NONE,
@@ -95,7 +96,7 @@ def call(
             return result
         r.tell("step", node, optimizer=owner, tensors=owner.f["params"])
         for tensor in owner.f["params"]:
-            r.write(tensor.f, "#stepped", (Flow("plain", NO).serial, node, r.frame))
+            r.write(tensor.f, "#stepped", Stepped(Flow("plain", NO).serial, node, r.frame))
         return NONE
     if name == "zero_grad":
         r.tell("zero_grad", node, optimizer=owner, tensors=owner.f["params"])

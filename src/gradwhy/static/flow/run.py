@@ -31,6 +31,8 @@ class Run:
         self.budget = budget
         self.spent_all = False
         self.events: list[Event] = []
+        self.sums: list[Flow] = []
+        """Histories of additions, in the order in which they were made."""
         self.state: Fields = {"mode": DEFAULT_MODE, "freed": {}}
         """``mode`` is the GradMode that is on; ``freed`` the histories that a backward used up."""
         self.module: Fields = {"__name__": Const("__main__"), "__file__": Scalar()}

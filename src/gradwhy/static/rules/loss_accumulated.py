@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from gradwhy.findings import Finding
-from gradwhy.static import again
+from gradwhy.static import again, kept
 from gradwhy.static.program import Program
 
 
 def check(program: Program) -> Iterable[Finding]:
-    """A pass that raises "a second time"."""
-    return again.findings(program, "loss-accumulated")
+    """A pass that raises "a second time", and sums for the log that keep every graph."""
+    yield from again.findings(program, "loss-accumulated")
+    yield from kept.findings(program)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from gradwhy.findings import Finding
-from gradwhy.static import inputs, lost
+from gradwhy.static import inputs, lost, silent
 from gradwhy.static.program import Program
 
 
@@ -13,3 +13,4 @@ def check(program: Program) -> Iterable[Finding]:
     """A ``backward`` or ``grad`` that raises."""
     yield from lost.findings(program, "tensor-rebuild")
     yield from inputs.findings(program, "tensor-rebuild")
+    yield from silent.findings(program, "tensor-rebuild")

@@ -1,0 +1,71 @@
+"""A model that is left in evaluation mode and trained on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from gradwhy.findings import Argument, Code, Finding, Fix, Message
+from gradwhy.static.flow.frames import Event
+from gradwhy.static.flow.layers import all_modules, named_parameters
+from gradwhy.static.flow.values import Const, Instance, Layer, Value
+from gradwhy.static.program import Place, Program
+
+CAUSE = "eval-decorated"
+_DIFFERENT = ("Dropout", "BatchNorm", "InstanceNorm")
+
+
+def check(program: Program) -> Iterable[Finding]:
+    """It trained in training mode, was switched to evaluation, and its optimizer steps without it having been switched back."""
+    if not program.whole:
+        return
+    told: set[int] = set()
+    mode: dict[int, Event] = {}
+    trained_before: set[int] = set()
+    for event in program.events:
+        if event.kind == "train-mode" and event.value is not None:
+            mode[id(event.value)] = event
+        if event.kind != "step":
+            continue
+        held = {id(tensor) for tensor in event.tensors}
+        for key, switch in mode.items():
+            module = switch.value
+            if module is None or not _differs(module) or not _all_held(module, held):
+                continue
+            training = switch.facts["training"]
+            if isinstance(training, Const) and training.value:
+                trained_before.add(key)
+            elif isinstance(training, Const) and key in trained_before and id(switch.at) not in told and _still(module):
+                told.add(id(switch.at))
+                yield _tell(program, switch, event)
+
+
+def _still(module: Value) -> bool:
+    """Whether nothing puts the module back at the end of what was seen either."""
+    training = getattr(module, "f", {}).get("#training")
+    return isinstance(training, Const) and not training.value
+
+
+def _differs(module: Value) -> bool:
+    """Whether the mode makes a difference to it."""
+    parts = [part.path if isinstance(part, Layer) else part.cls.base for part in all_modules(module) if isinstance(part, (Layer, Instance))]
+    return any(name in path for path in parts for name in _DIFFERENT)
+
+
+def _all_held(module: Value, held: set[int]) -> bool:
+    found = [tensor for _, tensor in named_parameters(module)]
+    return bool(found) and all(tensor is not None and id(tensor) in held for tensor in found)
+
+
+def _tell(program: Program, switch: Event, step: Event) -> Finding:
+    place, here = Place(switch.at, switch.frame), Place(step.at, step.frame)
+    facts: dict[str, Argument] = {"name": Code(program.text(getattr(getattr(switch.at, "func", None), "value", switch.at)))}
+    return program.finding(
+        CAUSE,
+        place,
+        Message(f"{CAUSE}.headline", facts),
+        symptom="silent-eval-mode",
+        severity="warning",
+        surfaces=here,
+        path=[program.step(place, Message(f"{CAUSE}.switched")), program.step(here, Message(f"{CAUSE}.stepped"))],
+        fixes=[Fix(title=Message(f"{CAUSE}.advice", facts), applicability="display")],
+    )
