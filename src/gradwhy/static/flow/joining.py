@@ -32,6 +32,8 @@ _DEPTH = 3
 def join_slot(values: list[Any]) -> Any:
     """Joins what a slot of the state holds: values, histories, tuples of values. A slot that one path never set is set."""
     found = distinct(value for value in values if value is not MISSING)
+    if not found:
+        return MISSING
     if len(found) == 1:
         return None if isinstance(found[0], Stepped) and MISSING in values else found[0]
     if any(isinstance(value, Stepped) for value in found):
