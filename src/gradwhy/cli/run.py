@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import functools
-import os
 import sys
-import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,11 +11,9 @@ from typing import Any
 import click
 
 from gradwhy.catalog import render
-from gradwhy.findings import Message, Report
-from gradwhy.report import formats
+from gradwhy.findings import Message
+from gradwhy.report import delivery, formats
 from gradwhy.runtime import launch, session
-
-_WIDTH = 100
 
 
 @click.command(
@@ -77,70 +73,9 @@ def command(
     try:
         if verify:
             outcome = session.with_trials(outcome, program, folder)
-        _deliver(outcome, format_name, target, language)
+        if not delivery.deliver(outcome.report, format_name, target, language) and isinstance(outcome.error, Exception):
+            told = Message("words.not-mine", dict(outcome.report.examined))
+            delivery.say(f"gradwhy: {render.sentence(told, language)}")
     except Exception as fault:
-        _say(f"gradwhy: {type(fault).__name__}: {fault}")
+        delivery.say(f"gradwhy: {type(fault).__name__}: {fault}")
     return functools.partial(launch.end_like, outcome.error)
-
-
-def _deliver(outcome: session.Outcome, format_name: str, target: Path | None, language: str) -> None:
-    if target is not None:
-        try:
-            _write(target, _text(outcome.report, format_name, language, None))
-            return
-        except OSError as error:
-            reason = error.strerror or str(error)
-            _say(
-                f"gradwhy: {render.sentence(Message('words.cannot-write', {'file': str(target), 'reason': reason}), language)}"
-            )
-    text = _text(outcome.report, format_name, language, sys.stderr)
-    if text:
-        _say(text)
-    elif format_name == "text" and isinstance(outcome.error, Exception):
-        _say(f"gradwhy: {render.sentence(Message('words.not-mine', dict(outcome.report.examined)), language)}")
-
-
-def _text(report: Report, format_name: str, language: str, stream: Any) -> str:
-    terminal = stream is not None and stream.isatty()
-    colour = terminal and "NO_COLOR" not in os.environ and os.environ.get("TERM") != "dumb"
-    width = _columns(stream)
-    return formats.load(format_name).write(report, formats.Look(language, width, colour))
-
-
-def _columns(stream: Any) -> int:
-    """The width of the terminal that the report goes to; COLUMNS overrides it."""
-    if os.environ.get("COLUMNS", "").isdecimal():
-        return int(os.environ["COLUMNS"])
-    try:
-        return os.get_terminal_size(stream.fileno()).columns or _WIDTH
-    except (OSError, ValueError, AttributeError):
-        # Not a terminal.
-        return _WIDTH
-
-
-def _say(text: str) -> None:
-    """To standard error, whatever its encoding; a closed one is no reason to fail."""
-    stream = sys.stderr
-    if stream is None:
-        return
-    encoding = getattr(stream, "encoding", None) or "utf-8"
-    safe = text.rstrip("\n").encode(encoding, "backslashreplace").decode(encoding)
-    try:
-        print(safe, file=stream, flush=True)
-    except (OSError, ValueError):
-        return
-
-
-def _write(target: Path, text: str) -> None:
-    """Whole or not at all: a reader never sees half a report."""
-    handle, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
-            file.write(text)
-        mask = os.umask(0)
-        os.umask(mask)
-        Path(name).chmod(0o666 & ~mask)
-        Path(name).replace(target)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise

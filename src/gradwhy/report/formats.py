@@ -21,6 +21,8 @@ class Look:
     language: str = "en"
     width: int = 100
     colour: bool = False
+    every_row: bool = False
+    """Whether a table shows each parameter, or what is alike in one line."""
 
 
 class Format(Protocol):

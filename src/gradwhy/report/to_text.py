@@ -14,6 +14,7 @@ from gradwhy.findings import Argument, Finding, Fix, Location, Message, Report, 
 from gradwhy.report.formats import Look
 from gradwhy.source import edits
 from gradwhy.source import text as source_text
+from gradwhy.source.locating import source_of
 from gradwhy.source.snippet import printable
 
 _NARROWEST_NOTE = 24
@@ -91,7 +92,7 @@ class _Page:
         head.append(f"{word}[{finding.cause}]", style)
         head.append(" ")
         head.append_text(self.say(finding.message))
-        place = Text(f"{printable(finding.at.file)}:{finding.at.line}", "dim")
+        place = Text(_place(finding.at), "dim")
         gap = self.width - head.cell_len - place.cell_len
         if gap >= 2:
             self.lines.append(head + Text(" " * gap) + place)
@@ -147,13 +148,13 @@ class _Page:
             self.lines += [Text(f"{'':{gutter}}     ") + part for part in _wrapped(note, self.width - gutter - 5)]
 
     def code_of(self, at: Location) -> str:
-        source = source_text.read(at.file)
+        source = source_of(at)
         return printable(source.line(at.line).strip()) if source is not None else ""
 
     def marks(self, step: Step, code: str, code_width: int) -> str | None:
         """Carets under the expression at fault, counted in terminal cells."""
         at = step.at
-        source = source_text.read(at.file)
+        source = source_of(at)
         if source is None or at.end_column is None:
             return None
         raw = source.line(at.line)
@@ -201,6 +202,11 @@ class _Page:
             head = Text("  ")
             head.append(set_cell_size(label if index == 0 else "", _LABEL), style)
             self.lines.append(head + part)
+
+
+def _place(at: Location) -> str:
+    cell = f"cell {at.cell} line " if at.cell is not None else ""
+    return f"{printable(at.file)}:{cell}{at.line}"
 
 
 def _counts(tried: Verification) -> dict[str, Argument]:
