@@ -82,7 +82,7 @@ def of_cut(program: Program, station: Station) -> Blame:
         steps.append(program.step(place, Message(f"{flow.cause}.opened"), after="off"))
     operation = flow.op if flow.kind == "off" else flow.at
     if operation is not None:
-        inside = Place(operation, flow.frame if flow.kind == "cut" else None)
+        inside = Place(operation, flow.frame if flow.kind == "cut" else flow.inside)
         note = Message(f"{flow.cause}.cut", {"op": operation_name(operation)})
         steps.append(program.step(inside, note, before="tracked", after="off" if flow.kind == "off" else "cut"))
     certain = any(part.grad == YES for part in flow.inputs)

@@ -36,14 +36,14 @@ def _all(program: Program) -> Iterator[Finding]:
             continue
         places.add(line)
         here = Place(event.at, event.frame)
-        facts: dict[str, Argument] = {"name": Code(name), "loss": Code(name)}
+        facts: dict[str, Argument] = {"name": Code(name), "subject": Code(program.text(found.place.node))}
         yield program.finding(
             found.cause,
             found.place,
-            Message(f"{symptom}.headline", facts),
+            Message(f"{found.cause}.headline-entry", facts),
             symptom=symptom,
             surfaces=here,
-            path=[*found.steps, program.step(here, Message(f"{symptom}.surfaces", facts))],
+            path=[*found.steps, program.step(here, Message(f"words.{symptom}", facts))],
             fixes=lost.fixes(program, found),
         )
 

@@ -107,7 +107,7 @@ def _unregistered(program: Program, place: Place, key: str, name: str, optimizer
         place,
         Message(f"{cause}.headline-unheld", {**facts, "optimizer": Code(optimizer.path.rpartition(".")[2])}),
         symptom="silent-not-in-optimizer",
-        path=[program.step(place, Message(f"{cause}.at-{key}"))],
+        path=[program.step(place, Message(f"{cause}.at{'-list' if key == 'list' else ''}"))],
         fixes=[Fix(title=Message(f"{cause}.advice{'-list' if key == 'list' else ''}"), applicability="display")],
         subject=name,
     )

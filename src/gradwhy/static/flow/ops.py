@@ -53,6 +53,7 @@ def computed_flow(
         flow = Flow("op", MAYBE, node, r.frame, given, cause, side=side, name=name)
     else:
         flow = Flow("off", NO, mode.at, mode.frame, given, mode.cause, op=node, side=side)
+        flow.inside = r.frame
     return in_mode(r, flow)
 
 

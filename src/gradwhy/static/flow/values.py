@@ -27,7 +27,7 @@ class Flow:
     switched it off), "leaf", "frozen", "plain", "join" (one or the other), "unknown".
     """
 
-    __slots__ = ("at", "cause", "frame", "grad", "inference", "inputs", "kind", "name", "op", "owner", "serial", "side")
+    __slots__ = ("at", "cause", "frame", "grad", "inference", "inputs", "inside", "kind", "name", "op", "owner", "serial", "side")
 
     def __init__(
         self,
@@ -44,6 +44,8 @@ class Flow:
     ) -> None:
         self.serial = next(_serials)
         """Counts histories in the order in which they were made."""
+        self.inside: Frame | None = None
+        """The call that ``op`` was interpreted in, where ``at`` is in another: the block that switched recording off."""
         self.inference: GradMode | None = None
         """The inference mode that it was made in."""
         self.name = name

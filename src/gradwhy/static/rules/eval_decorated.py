@@ -66,6 +66,6 @@ def _tell(program: Program, switch: Event, step: Event) -> Finding:
         symptom="silent-eval-mode",
         severity="warning",
         surfaces=here,
-        path=[program.step(place, Message(f"{CAUSE}.switched")), program.step(here, Message(f"{CAUSE}.stepped"))],
+        path=[program.step(place, Message(f"{CAUSE}.switched")), program.step(here, Message(f"{CAUSE}.trained"))],
         fixes=[Fix(title=Message(f"{CAUSE}.advice", facts), applicability="display")],
     )

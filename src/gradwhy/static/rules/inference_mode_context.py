@@ -34,7 +34,7 @@ def _saved(program: Program) -> Iterator[Finding]:
         where = made.op if made.kind == "off" else made.at
         name = program.text(where)
         facts: dict[str, Argument] = {"name": Code(name)}
-        steps = [program.step(Place(where, made.frame), Message(f"{CAUSE}.made", facts))] if where is not None else []
+        steps = [program.step(Place(where, made.inside or made.frame), Message(f"{CAUSE}.made", facts))] if where is not None else []
         yield program.finding(
             CAUSE,
             place,
