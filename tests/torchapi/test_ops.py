@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
 import re
 import sys
@@ -194,6 +195,17 @@ def test_a_function_that_saves_nothing(row: KeepRow, expression: str, name: str 
     for output in flat(evaluate(expression, name, names)):
         for _ in range(2):
             torch.autograd.grad(output, [names["x"], names["p"]], torch.ones_like(output), allow_unused=True)
+
+
+@pytest.mark.parametrize(("row", "expression", "name"), cases(TABLE.views))
+def test_a_view_made_without_recording_still_requires_grad(row: KeepRow, expression: str, name: str | None) -> None:
+    call = ast.parse(expression, mode="eval").body
+    assert isinstance(call, ast.Call) and name is not None
+    names = world()
+    given = [evaluate(ast.unparse(argument), None, names) for argument in call.args]
+    with torch.no_grad():
+        for output in flat(find(name)(*given)):
+            assert output.requires_grad
 
 
 def changed(expression: str, name: str | None, result: bool) -> bool:

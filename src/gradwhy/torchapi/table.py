@@ -92,6 +92,7 @@ class Table:
     unsaved: tuple[KeepRow, ...]
     output_saved: tuple[KeepRow, ...]
     input_saved: tuple[KeepRow, ...]
+    views: tuple[KeepRow, ...]
     modules: tuple[ModuleRow, ...]
     _ops: Mapping[str, OpRow]
     _arguments: Mapping[str, tuple[ArgumentRow, ...]]
@@ -99,6 +100,7 @@ class Table:
     _unsaved: frozenset[str]
     _output_saved: frozenset[str]
     _input_saved: frozenset[str]
+    _views: frozenset[str]
     _layers: Mapping[str, str]
     _modules: Mapping[str, ModuleRow]
 
@@ -118,6 +120,10 @@ class Table:
         """Say whether a function or a layer saves its first input for backward."""
         row = self._modules.get(name)
         return bool(row and row.parameters) or self._layers.get(name, name) in self._input_saved
+
+    def is_view(self, name: str) -> bool:
+        """Say whether a function may give a view of its input, or the input itself."""
+        return name in self._views
 
     def module(self, name: str) -> ModuleRow | None:
         """Return the row of a class of torch.nn: `torch.nn.Linear`."""
@@ -167,6 +173,7 @@ def load() -> Table:
     unsaved = tuple(KeepRow(**_fields(raw)) for raw in data["unsaved"])
     output_saved = tuple(KeepRow(**_fields(raw)) for raw in data["output-saved"])
     input_saved = tuple(KeepRow(**_fields(raw)) for raw in data["input-saved"])
+    views = tuple(KeepRow(**_fields(raw)) for raw in data["view"])
     modules = tuple(ModuleRow(**_fields(raw)) for raw in data["module"])
     by_name: dict[str, tuple[ArgumentRow, ...]] = {}
     for argument in arguments:
@@ -180,6 +187,7 @@ def load() -> Table:
         unsaved,
         output_saved,
         input_saved,
+        views,
         modules,
         {n: row for row in ops for n in full_names(row.names)},
         by_name,
@@ -187,6 +195,7 @@ def load() -> Table:
         frozenset(n for row in unsaved for n in full_names(row.names)),
         frozenset(n for row in output_saved for n in full_names(row.names)),
         frozenset(n for row in input_saved for n in full_names(row.names)),
+        frozenset(n for row in views for n in full_names(row.names)),
         _functions_of_layers(keepers, modules),
         {n: row for row in modules for n in row.names},
     )

@@ -118,8 +118,9 @@ def _subscript(r: Run, node: ast.Subscript) -> Value:
         return _sliced(r, owner, node.slice, node)
     index = r.evaluate(node.slice)
     if isinstance(owner, Tensor):
-        whole = not isinstance(index, (Tensor, Seq, Unknown, Data))
-        return computed(r, node, [owner.flow], tuple(flows(index)), name="[:]" if whole or _only_slices(node.slice) else "[]")
+        whole = not isinstance(index, (Tensor, Seq, Unknown, Data, Array))
+        name = "[:]" if whole or _only_slices(node.slice) else "[i]" if _takes_copy(index) else "[]"
+        return computed(r, node, [owner.flow], tuple(flows(index)), name=name)
     if isinstance(owner, Seq):
         return _item(owner, index)
     if isinstance(owner, Mapping):
@@ -147,6 +148,12 @@ def _only_slices(index: ast.expr) -> bool:
     """Whether an index takes a view: slices and single numbers."""
     parts = index.elts if isinstance(index, ast.Tuple) else [index]
     return all(isinstance(part, (ast.Slice, ast.Constant, ast.UnaryOp)) for part in parts)
+
+
+def _takes_copy(index: Value) -> bool:
+    """Whether an index takes a copy: a tensor or an array among its parts."""
+    parts = index.items if isinstance(index, Seq) and index.kind == "tuple" else (index,)
+    return any(isinstance(plain(part), (Tensor, Array)) for part in parts)
 
 
 def _sliced(r: Run, owner: Value, part: ast.Slice, node: ast.AST) -> Value:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 from gradwhy.static.flow.trail import Changes
-from gradwhy.static.flow.values import Fields, Flow, GradMode, Optimizer, Tensor, Value
+from gradwhy.static.flow.values import Fields, Flow, GradMode, Optimizer, Tensor, Value, now
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -17,7 +17,7 @@ class Frame:
     """A call of a function. ``call`` is the node of the call, in ``parent``."""
 
     __slots__ = (
-        "call", "cls", "env", "globals_", "loops", "mark", "name", "node", "on_yield", "parent", "receiver", "returns",
+        "born", "call", "cls", "env", "globals_", "loops", "mark", "name", "node", "on_yield", "parent", "receiver", "returns",
         "scopes", "withs", "yield_mode", "yields",
     )  # fmt: skip
 
@@ -36,6 +36,7 @@ class Frame:
         self.parent = parent
         self.call = call
         self.mark = mark
+        self.born = now()
         self.node: ast.AST | None = None
         self.returns: list[tuple[Changes, int, Value]] = []
         self.yields: list[Value] = []
@@ -66,10 +67,11 @@ class Stepped(NamedTuple):
 class Loop:
     """A loop that is being run: the outcomes of ``break`` and ``continue``."""
 
-    __slots__ = ("breaks", "continues", "mark", "start", "withs")
+    __slots__ = ("born", "breaks", "continues", "mark", "start", "start_born", "withs")
 
     def __init__(self, mark: int, withs: int) -> None:
         self.mark = mark
+        self.born = self.start_born = now()
         self.start = mark
         self.withs = withs
         self.breaks: list[Changes] = []

@@ -330,7 +330,7 @@ def _outcome(r: Run, frame: Frame, dead: bool) -> Value:
         outcomes.append(r.trail.changes(frame.mark))
         values.append(NONE)
     r.trail.undo(frame.mark)
-    r.trail.apply_joined(outcomes)
+    r.trail.apply_joined(outcomes, frame.born)
     return join_all(values)
 
 
@@ -395,6 +395,12 @@ def call_method(
 ) -> Value:
     """``receiver.name(...)`` for an object whose class is in this file."""
     return methods.call(r, receiver, name, args, keywords, node)
+
+
+def anything(function: Function, bound: bool = False) -> list[Value]:
+    """Arguments that could be anything, as many as a function takes by place."""
+    spec: ast.arguments = function.node.args  # type: ignore[attr-defined]
+    return [Unknown() for _ in range(len(spec.posonlyargs) + len(spec.args) - bound)]
 
 
 def run_alone(r: Run, function: Function) -> None:

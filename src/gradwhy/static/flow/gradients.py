@@ -18,6 +18,7 @@ from gradwhy.static.flow.values import (
     Unknown,
     Value,
     flows,
+    now,
     plain,
 )
 
@@ -64,7 +65,7 @@ class Freed(NamedTuple):
     starts: tuple[Flow, ...]
 
 
-_KEEPS_NOTHING = frozenset({"", "add", "sub", "neg", "[]", "[:]"})
+_KEEPS_NOTHING = frozenset({"", "add", "sub", "neg", "[]", "[:]", "[i]"})
 _QUIET_LAYERS = ("Identity", "Flatten", "Unflatten", "Dropout", "Upsample", "Pad1d", "Pad2d", "Pad3d", "PixelShuffle")
 
 
@@ -110,9 +111,9 @@ def _pass(
                   "create": create, "mode": r.mode, "stepped": _stepped(r, reach)})  # fmt: skip
     frees = retain is False and create is False
     if frees and not again:
-        now = Flow("plain", NO).serial
+        made = now()
         more = {
-            key: Freed(flow, node, r.frame, now, tuple(starts))
+            key: Freed(flow, node, r.frame, made, tuple(starts))
             for key, flow in reach.stations.items()
             if flow.kind == "op" and flow.grad == YES
         }

@@ -97,7 +97,7 @@ def part_of(r: Run, value: Tensor, node: ast.AST) -> Tensor:
     """An item of a tensor: a view of it."""
     from gradwhy.static.flow.ops import computed
 
-    return computed(r, node, [value.flow])
+    return computed(r, node, [value.flow], name="torch.Tensor.unbind")
 
 
 def unpacked(r: Run, target: ast.Tuple | ast.List, value: Value) -> Iterator[tuple[ast.expr, Value]]:

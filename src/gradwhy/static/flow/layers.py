@@ -13,15 +13,18 @@ from gradwhy.static.flow.values import (
     TRUE,
     UNKNOWN_FLOW,
     YES,
+    Bound,
     Const,
     Fields,
     Flow,
+    Function,
     Instance,
     Layer,
     Mapping,
     Optimizer,
     Optional,
     Parameters,
+    Partial,
     Seq,
     Tensor,
     Unknown,
@@ -37,6 +40,7 @@ if TYPE_CHECKING:
 CONTAINERS = frozenset({
     "torch.nn.Sequential", "torch.nn.ModuleList", "torch.nn.ModuleDict", "torch.nn.ParameterList", "torch.nn.ParameterDict",
 })  # fmt: skip
+_SAME_OR_VIEW = ("Identity", "Flatten", "Unflatten", "Dropout", "Dropout1d", "Dropout2d", "Dropout3d")
 _HOLDABLE = (Tensor, Layer, Instance, Unknown, Optional)
 _HELD = ("#rest", "#inner")
 _WRAPPERS = frozenset({"torch.nn.DataParallel", "torch.nn.parallel.DistributedDataParallel", "torch.nn.parallel.DataParallel"})
@@ -228,8 +232,30 @@ def escape(r: Run, value: Value, depth: int = 4) -> None:
         for part in list(value.f.values()):
             if isinstance(part, Value):
                 escape(r, part, depth - 1)
+    elif isinstance(value, (Function, Bound, Partial)):
+        _call_unseen(r, value)
     elif isinstance(value, Tensor) and value.flow.owner is not None:
         r.write(value.f, "flow", Flow("unknown", MAYBE, owner=value))
+
+
+def _call_unseen(r: Run, value: Value) -> None:
+    """A function of the file that something out of sight may call, with anything."""
+    function = value
+    while isinstance(function, (Bound, Partial)):
+        function = function.function
+    if not isinstance(function, Function) or id(function.node) in r.unseen or len(r.active) > 8:
+        return
+    r.unseen.add(id(function.node))
+    from gradwhy.static.flow import functions, statements
+
+    args = functions.anything(function, bound=isinstance(value, Bound))
+
+    def way() -> bool:
+        r.call(value, args, {"**": Unknown()}, function.node)
+        return False
+
+    statements.branches(r, [way, lambda: False])
+    r.unseen.discard(id(function.node))
 
 
 def call_layer(r: Run, layer: Layer, args: list[Value], keywords: dict[str, Value], node: ast.AST) -> Value:
@@ -261,6 +287,8 @@ def forward(
     for _, tensor in named_parameters(owner):
         own.append(tensor.flow if tensor is not None else UNKNOWN_FLOW)
     result = computed(r, node, [*given, *own], side, name=path)
+    if not own and r.mode.on is False and path.endswith(_SAME_OR_VIEW) and result.flow.kind == "off":
+        result = Tensor(Flow("op", MAYBE, node, r.frame, tuple(given), name=path), made=node)
     inplace = owner.f.get("#inplace")
     if inplace is not None and args and isinstance(first := plain(args[0]), Tensor):
         training = owner.f.get("#training", TRUE)

@@ -127,6 +127,9 @@ def function(r: Run, path: str, args: Args, keywords: Keywords, node: ast.AST) -
     """A function of torch by the table; one that is in no row gives an unknown value."""
     given, side = sides(r, path, args, keywords)
     name = path.rpartition(".")[2]
+    if name in ("cat", "stack", "hstack", "vstack", "concat") and not given and not side:
+        # An empty list raises: it has been filled out of sight.
+        return Unknown(node)
     row = r.table.op(path)
     if row is not None and path in r.table.names_of(row):
         result = by_row(r, row, path, args, keywords, node, side)
@@ -282,6 +285,14 @@ def _default_dict(r: Run, args: Args, keywords: Keywords, node: ast.AST) -> Valu
     return Mapping({}, Unknown())
 
 
+def _as_tensor(r: Run, args: Args, keywords: Keywords, node: ast.AST) -> Value:
+    """``torch.as_tensor(x)`` hands a tensor through, and makes one of anything else."""
+    value = plain(args[0]) if args else Unknown()
+    if isinstance(value, (Tensor, Unknown)):
+        return value if len(args) == 1 and not keywords else computed(r, node, list(flows(value)), name="torch.Tensor.to")
+    return function(r, "torch.as_tensor", args, keywords, node)
+
+
 def _tensor_dataset(r: Run, args: Args, keywords: Keywords, node: ast.AST) -> Value:
     return Seq((), Seq([Tensor(Flow("plain", NO, node), made=node) if isinstance(plain(a), Tensor) else Data() for a in args], kind="tuple"), "dataset")
 
@@ -351,6 +362,8 @@ def _functional_call(r: Run, args: Args, keywords: Keywords, node: ast.AST) -> V
 _TORCH: dict[str, Callable[[Run, Args, Keywords, ast.AST], Value]] = {
     "torch.nn.Parameter": _parameter,
     "torch.autograd.Variable": _variable,
+    "torch.as_tensor": _as_tensor,
+    "torch.asarray": _as_tensor,
     "torch.autograd.grad": gradients.grad,
     "torch.autograd.backward": _backward,
     "torch.nn.Embedding.from_pretrained": _from_pretrained,

@@ -25,6 +25,7 @@ from gradwhy.static.flow.values import (
     Unknown,
     Value,
     flows,
+    now,
     plain,
 )
 
@@ -186,7 +187,7 @@ def in_place(r: Run, tensor: Tensor, values: list[Value], node: ast.AST, op: typ
         r.tell("inplace", node, flow=before, tensors=(tensor,), facts={"owner": before.owner})
         if before.grad == YES:
             return True
-    r.tell("written", node, tensors=(tensor,), flow=before, facts={"recording": recording, "serial": Flow("plain", NO).serial})
+    r.tell("written", node, tensors=(tensor,), flow=before, facts={"recording": recording, "serial": now()})
     if not recording:
         return True
     given = (before, *(flow for value in values for flow in flows(value)))

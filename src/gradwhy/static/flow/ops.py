@@ -49,15 +49,13 @@ def computed_flow(
     mode = r.mode
     if grad == NO or mode.on:
         flow = Flow("op", grad, node, r.frame, given, cause, side=side, name=name)
-    elif mode.on is None:
+    elif mode.on is None or name in ("[:]", "[]") or r.table.is_view(name):
+        # With recording off a view still requires grad, and leads nowhere; whether it is a view may depend on the data.
         flow = Flow("op", MAYBE, node, r.frame, given, cause, side=side, name=name)
     else:
         flow = Flow("off", NO, mode.at, mode.frame, given, mode.cause, op=node, side=side)
         flow.inside = r.frame
     return in_mode(r, flow)
-
-
-_VIEWS = frozenset({"[:]", "torch.Tensor.view", "torch.Tensor.reshape", "torch.Tensor.transpose", "torch.Tensor.detach"})
 
 
 def in_mode(r: Run, flow: Flow) -> Flow:
@@ -69,7 +67,7 @@ def in_mode(r: Run, flow: Flow) -> Flow:
         return flow
     for part in (*flow.inputs, *flow.side):
         if part.inference is not None:
-            if flow.name in _VIEWS:
+            if flow.name == "[:]" or r.table.is_view(flow.name):
                 flow.inference = part.inference
             elif flow.grad == YES and mode.on:
                 r.tell("inference-used", flow.at or flow.op, flow=flow, facts={"made": part, "aside": part in flow.side})  # type: ignore[arg-type]

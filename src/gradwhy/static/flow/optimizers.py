@@ -9,10 +9,8 @@ from typing import TYPE_CHECKING
 from gradwhy.static.flow import layers
 from gradwhy.static.flow.frames import Stepped
 from gradwhy.static.flow.values import (
-    NO,
     NONE,
     Const,
-    Flow,
     Mapping,
     Optimizer,
     Parameters,
@@ -21,6 +19,7 @@ from gradwhy.static.flow.values import (
     Unknown,
     Value,
     is_module,
+    now,
     plain,
 )
 
@@ -96,7 +95,7 @@ def call(
             return result
         r.tell("step", node, optimizer=owner, tensors=owner.f["params"])
         for tensor in owner.f["params"]:
-            r.write(tensor.f, "#stepped", Stepped(Flow("plain", NO).serial, node, r.frame))
+            r.write(tensor.f, "#stepped", Stepped(now(), node, r.frame))
         return NONE
     if name == "zero_grad":
         r.tell("zero_grad", node, optimizer=owner, tensors=owner.f["params"])

@@ -37,6 +37,7 @@ class Run:
         """``mode`` is the GradMode that is on; ``freed`` the histories that a backward used up."""
         self.module: Fields = {"__name__": Const("__main__"), "__file__": Scalar()}
         self.called: set[int] = set()
+        self.unseen: set[int] = set()
         self.functions: dict[int, Function] = {}
         self.active: list[ast.AST] = []
         self.frame = Frame("", self.module, (self.module,), None, None, 0)

@@ -22,6 +22,7 @@ from gradwhy.static.flow.values import (
     Seq,
     Unknown,
     Value,
+    now,
     plain,
 )
 
@@ -92,7 +93,7 @@ def _if(r: Run, node: ast.If) -> bool:
 
 def branches(r: Run, ways: list[Callable[[], bool]]) -> bool:
     """Runs alternatives from the same state and joins what comes out of them."""
-    mark = r.trail.mark
+    mark, born = r.trail.mark, now()
     outcomes: list[Changes] = []
     for way in ways:
         dead = way()
@@ -101,7 +102,7 @@ def branches(r: Run, ways: list[Callable[[], bool]]) -> bool:
             outcomes.append(changes)
     if not outcomes:
         return True
-    r.trail.apply_joined(outcomes)
+    r.trail.apply_joined(outcomes, born)
     return False
 
 
@@ -141,7 +142,7 @@ def _loop(
     alive = True
     try:
         for number, start in enumerate(starts):
-            loop.start = r.trail.mark
+            loop.start, loop.start_born = r.trail.mark, now()
             loop.continues = []
             start()
             dead = r.block(body)
@@ -150,7 +151,7 @@ def _loop(
                 if not dead:
                     outcomes.append(r.trail.changes(loop.start))
                 r.trail.undo(loop.start)
-                r.trail.apply_joined(outcomes)
+                r.trail.apply_joined(outcomes, loop.start_born)
             elif dead:
                 alive = False
                 break
@@ -171,7 +172,7 @@ def _loop(
         return exact or bool(r.frame.returns)
     if loop.breaks:
         r.trail.undo(loop.mark)
-        r.trail.apply_joined(outcomes)
+        r.trail.apply_joined(outcomes, loop.born)
     return False
 
 

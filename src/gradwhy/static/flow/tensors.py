@@ -60,7 +60,7 @@ def attribute(r: Run, owner: Tensor, name: str, node: ast.AST) -> Value:
     if name in _METADATA:
         return Scalar()
     if name in _VIEWS:
-        return computed(r, node, [flow])
+        return computed(r, node, [flow], name="torch.Tensor.t")
     found = owner.f.get(name)
     return found if isinstance(found, Value) else Method(owner, name)
 

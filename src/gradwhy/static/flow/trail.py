@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, Final
 
-from gradwhy.static.flow.values import Fields
+from gradwhy.static.flow.values import Fields, Flow
 
 MISSING: Final = object()
 Changes = dict[tuple[int, Any], tuple[Fields, Any, Any]]
@@ -56,17 +56,25 @@ class Trail:
             if fields.get(key, MISSING) is not value:
                 self.write(fields, key, value)
 
-    def apply_joined(self, outcomes: list[Changes]) -> None:
-        """The state after one of several outcomes, all of them counted from the state of now."""
+    def apply_joined(self, outcomes: list[Changes], born: int) -> None:
+        """The state after one of several outcomes, all of them counted from the state of now.
+
+        ``born`` tells histories that were made on the way there: what they belong to exists on one of the ways only.
+        """
         from gradwhy.static.flow.joining import join_slot
 
         if len(outcomes) == 1:
             self.apply(outcomes[0])
             return
-        for key in dict.fromkeys(key for outcome in outcomes for key in outcome):
+        keys = dict.fromkeys(key for outcome in outcomes for key in outcome)
+        # Histories first: what holds their tensors is joined by them.
+        for key in sorted(keys, key=lambda key: key[1] != "flow"):
             fields, name = next(outcome[key][:2] for outcome in outcomes if key in outcome)
             before = fields.get(name, MISSING)
-            values = [outcome[key][2] if key in outcome else before for outcome in outcomes]
+            if isinstance(before, Flow) and before.serial > born:
+                values = [outcome[key][2] for outcome in outcomes if key in outcome]
+            else:
+                values = [outcome[key][2] if key in outcome else before for outcome in outcomes]
             joined = join_slot(values)
             if joined is not before:
                 self.write(fields, name, joined)

@@ -69,6 +69,11 @@ UNKNOWN_FLOW: Final = Flow("unknown", MAYBE)
 PLAIN: Final = Flow("plain", NO)
 
 
+def now() -> int:
+    """A number between those of the histories made before and after."""
+    return next(_serials)
+
+
 def joined_grad(flows: tuple[Flow, ...] | list[Flow]) -> int:
     """Whether a value computed from these has a path: one that has it is enough."""
     grad = NO
