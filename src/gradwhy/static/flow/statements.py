@@ -9,17 +9,19 @@ from typing import TYPE_CHECKING, Any
 from gradwhy.static.flow import assignment, functions, imports
 from gradwhy.static.flow.frames import Loop
 from gradwhy.static.flow.iterating import iterations
-from gradwhy.static.flow.joining import every
+from gradwhy.static.flow.joining import every, join_slot
 from gradwhy.static.flow.trail import MISSING, Changes
 from gradwhy.static.flow.truth import narrowed, truth
 from gradwhy.static.flow.values import (
     NONE,
     Const,
     Fields,
+    Flow,
     GradMode,
     Instance,
     Scalar,
     Seq,
+    Tensor,
     Unknown,
     Value,
     now,
@@ -109,6 +111,10 @@ def branches(r: Run, ways: list[Callable[[], bool]]) -> bool:
 def _for(r: Run, node: ast.For | ast.AsyncFor) -> bool:
     source = plain(r.evaluate(node.iter))
     items, exact = iterations(r, source, node.iter)
+
+    def another() -> None:
+        assignment.bind(r, node.target, iterations(r, source, node.iter)[0][-1])
+
     mode = source.f.get("#mode") if isinstance(source, Seq) else None
     if isinstance(mode, GradMode):
         # A generator that yields inside a block leaves its mode on for the body of the loop.
@@ -118,10 +124,12 @@ def _for(r: Run, node: ast.For | ast.AsyncFor) -> bool:
             r.write(r.state, "mode", mode)
             assignment.bind(r, node.target, item)
 
-        dead = _loop(r, node.body, node.orelse, [lambda item=item: start(item) for item in items], exact)  # type: ignore[misc]
+        starts = [lambda item=item: start(item) for item in items]  # type: ignore[misc]
+        dead = _loop(r, node.body, node.orelse, starts, exact, starts[-1] if starts else another)
         r.write(r.state, "mode", before)
         return dead
-    return _loop(r, node.body, node.orelse, [lambda item=item: assignment.bind(r, node.target, item) for item in items], exact)  # type: ignore[misc]
+    plain_starts = [lambda item=item: assignment.bind(r, node.target, item) for item in items]  # type: ignore[misc]
+    return _loop(r, node.body, node.orelse, plain_starts, exact, another)
 
 
 def _while(r: Run, node: ast.While) -> bool:
@@ -129,37 +137,47 @@ def _while(r: Run, node: ast.While) -> bool:
     if known is False:
         return r.block(node.orelse)
     endless = isinstance(node.test, ast.Constant) and bool(node.test.value)
-    dead = _loop(r, node.body, node.orelse, [lambda: None, lambda: r.evaluate(node.test)], False)
+
+    def again() -> None:
+        r.evaluate(node.test)
+
+    dead = _loop(r, node.body, node.orelse, [lambda: None, again], False, again)
     return dead and endless
 
 
+_MOST_PASSES = 4
+
+
 def _loop(
-    r: Run, body: list[ast.stmt], orelse: list[ast.stmt], starts: list[Callable[[], object]], exact: bool
+    r: Run,
+    body: list[ast.stmt],
+    orelse: list[ast.stmt],
+    starts: list[Callable[[], None]],
+    exact: bool,
+    another: Callable[[], None],
 ) -> bool:
-    """Each start is one pass. A loop that is not known in full is run for two passes, and does run."""
+    """Each start is one pass. A loop that is not known in full does run: for two passes, and for a few more where the second
+    leaves something else behind than the first did."""
     loop = Loop(r.trail.mark, len(r.frame.withs))
     r.frame.loops.append(loop)
     alive = True
+    passes: list[Changes] = []
     try:
-        for number, start in enumerate(starts):
-            loop.start, loop.start_born = r.trail.mark, now()
-            loop.continues = []
-            start()
-            dead = r.block(body)
-            outcomes = list(loop.continues)
-            if outcomes:
-                if not dead:
-                    outcomes.append(r.trail.changes(loop.start))
-                r.trail.undo(loop.start)
-                r.trail.apply_joined(outcomes, loop.start_born)
-            elif dead:
-                alive = False
+        for start in starts:
+            alive = _pass(r, loop, body, start)
+            if not alive:
                 break
-            if not exact and number == 0:
+            if not exact and not passes:
                 _widen(r, loop.mark)
+            passes.append(r.trail.changes(loop.mark))
+        while alive and not exact and len(passes) < _MOST_PASSES and not _settled(passes[-2], passes[-1]):
+            alive = _pass(r, loop, body, another)
+            passes.append(r.trail.changes(loop.mark))
     finally:
         r.frame.loops.pop()
     if not exact:
+        if alive and len(passes) > 1:
+            _unsettle(r, passes)
         _blur_lengths(r, loop.mark)
     if alive and orelse and not loop.breaks:
         alive = not r.block(orelse)
@@ -174,6 +192,49 @@ def _loop(
         r.trail.undo(loop.mark)
         r.trail.apply_joined(outcomes, loop.born)
     return False
+
+
+def _pass(r: Run, loop: Loop, body: list[ast.stmt], start: Callable[[], None]) -> bool:
+    """Runs the body once; False where control does not come to its end."""
+    loop.start, loop.start_born = r.trail.mark, now()
+    loop.continues = []
+    start()
+    dead = r.block(body)
+    outcomes = list(loop.continues)
+    if not outcomes:
+        return not dead
+    if not dead:
+        outcomes.append(r.trail.changes(loop.start))
+    r.trail.undo(loop.start)
+    r.trail.apply_joined(outcomes, loop.start_born)
+    return True
+
+
+def _settled(before: Changes, after: Changes) -> bool:
+    return all(key in before and _kind(before[key][2]) == _kind(change[2]) for key, change in after.items() if _lasts(change[2]))
+
+
+def _lasts(value: Any) -> bool:
+    return isinstance(value, (Tensor, Flow, GradMode, Const))
+
+
+def _unsettle(r: Run, passes: list[Changes]) -> None:
+    """What differs from pass to pass may be any of it after a number of them that isn't known."""
+    for key, (fields, name, last) in passes[-1].items():
+        values = [last, *(seen[key][2] for seen in passes[:-1] if key in seen)]
+        if MISSING not in values and len({_kind(value) for value in values}) > 1:
+            r.write(fields, name, join_slot(values))
+
+
+def _kind(value: Any) -> object:
+    value = plain(value) if isinstance(value, Value) else value
+    if isinstance(value, Tensor):
+        return value.flow.grad
+    if isinstance(value, Flow):
+        return value.grad
+    if isinstance(value, GradMode):
+        return value.on
+    return (Const, value.value) if isinstance(value, Const) and isinstance(value.value, (bool, type(None))) else type(value)
 
 
 def _widen(r: Run, mark: int) -> None:
