@@ -46,7 +46,9 @@ def blame(program: Program, event: Event, starts: Iterable[Flow]) -> Blame | Non
     if ranked:
         return of_cut(program, ranked[0])
     return _plain(program, behind, wanted) or (
-        _unused(program, event, behind, frozen) if named and program.whole else _frozen(program, event, frozen)
+        _unused(program, event, behind, frozen)
+        if program.whole and (named or (not frozen and event.kind == "backward"))
+        else _frozen(program, event, frozen)
     )
 
 

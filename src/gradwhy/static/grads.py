@@ -76,3 +76,28 @@ def _only_source(flow: Flow) -> Flow | None:
     while flow.kind == "op" and len(flow.inputs) == 1:
         flow = flow.inputs[0]
     return flow if flow.kind == "leaf" else None
+
+
+def trained(program: Program, cause: str) -> Iterator[Finding]:
+    """Computed tensors that an optimizer is given: those that a conversion made, and the others."""
+    for event in program.each("optimizer"):
+        flows: tuple[Flow, ...] = event.facts["flows"]  # type: ignore[assignment]
+        computed = next((flow for flow in flows if flow.kind == "op" and flow.grad == YES and flow.at is not None), None)
+        if computed is None or computed.at is None:
+            continue
+        op = computed.name.rpartition(".")[2]
+        converted = op in _CONVERSIONS and any(part.kind == "leaf" for part in computed.inputs)
+        if cause != ("to-device-non-leaf" if converted else "computed-tensor-trained"):
+            continue
+        place, here = Place(computed.at, computed.frame), Place(event.at, event.frame)
+        facts: dict[str, Argument] = {"name": Code(program.text(computed.at)), "op": Code(op)}
+        yield program.finding(
+            cause,
+            place,
+            Message(f"{cause}.headline", facts),
+            symptom="non-leaf-optimizer",
+            surfaces=here,
+            path=[program.step(place, Message(f"{cause}.made", facts)),
+                  program.step(here, Message("words.surfaces", {"error": "ValueError", "text": "can't optimize a non-leaf Tensor"}))],
+            fixes=[Fix(title=Message(f"{cause}.advice", facts), applicability="display")],
+        )  # fmt: skip

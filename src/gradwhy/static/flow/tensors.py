@@ -83,8 +83,12 @@ def call(r: Run, owner: Tensor, name: str, args: list[Value], keywords: dict[str
     if name in ("numpy", "__array__") and owner.flow.grad != NO:
         r.tell("numpy", node, flow=owner.flow, tensors=(owner,))
     row = r.table.op(full)
+    if row is not None and row.effect == "leaves" and (behind := _detached_for(owner.flow, node)) is not None:
+        # x.detach().numpy(): the detach is there for the array.
+        given = list(behind)
     if row is not None and full in r.table.names_of(row):
-        result = by_row(r, row, full, everything, keywords, node, side)
+        stand_in = [Tensor(flow) for flow in given] if row.effect == "leaves" else everything
+        result = by_row(r, row, full, stand_in, keywords, node, side)
         if result is not None:
             if isinstance(result, Tensor) and row.effect == "detaches":
                 return _same_memory(result, owner)
@@ -104,6 +108,16 @@ def call(r: Run, owner: Tensor, name: str, args: list[Value], keywords: dict[str
     if row is not None or r.table.keeps(full) or name in _CONVERTS:
         return computed(r, node, given, side, name=full)
     return Unknown(node)
+
+
+def _detached_for(flow: Flow, node: ast.AST) -> tuple[Flow, ...] | None:
+    """What a value was detached from in the same expression that takes it out of torch."""
+    if flow.kind != "cut" or flow.cause not in ("detach", "data-attribute"):
+        return None
+    inner: ast.AST | None = node
+    while inner is not None and inner is not flow.at:
+        inner = inner.func if isinstance(inner, ast.Call) else inner.value if isinstance(inner, ast.Attribute) else None
+    return flow.inputs if inner is flow.at else None
 
 
 def _has_dtype(args: list[Value], keywords: dict[str, Value]) -> bool:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterable, Iterator
 
 from gradwhy.findings import Argument, Code, Finding, Fix, Message
+from gradwhy.static import lost
 from gradwhy.static.flow.frames import Event
+from gradwhy.static.flow.gradients import Reach
 from gradwhy.static.flow.layers import named_parameters
 from gradwhy.static.flow.values import Instance, Layer, Optimizer, Tensor, Unknown, Value, is_module, plain
 from gradwhy.static.program import Place, Program
@@ -29,6 +32,29 @@ def check(program: Program) -> Iterable[Finding]:
                 continue
             told.add(id(optimizer.made))
             yield _tell(program, event, optimizer, stepped)
+    for optimizer, stepped in _abandoned(program):
+        if id(optimizer.made) not in told:
+            yield _tell_abandoned(program, optimizer, stepped)
+
+
+def _abandoned(program: Program) -> Iterator[tuple[Optimizer, Event]]:
+    """Optimizers that step, while every gradient goes to parameters that nobody holds."""
+    passes = program.each("backward")
+    if not program.whole or lost.explained(program) or not passes:
+        return
+    reached: dict[int, Tensor] = {}
+    for event in passes:
+        reach = event.facts["reach"]
+        if not isinstance(reach, Reach) or not reach.certain or reach.maybe:
+            return
+        reached.update(reach.leaves)
+    if any(key in program.trained for key in reached) or not any(tensor.parameter for tensor in reached.values()):
+        return
+    for optimizer in program.optimizers:
+        stepped = next((event for event in program.each("step") if event.optimizer is optimizer), None)
+        params = optimizer.f["params"]
+        if stepped is not None and optimizer.f["complete"] and params and all(t.parameter and t.flow.kind == "leaf" for t in params):
+            yield optimizer, stepped
 
 
 def _holding(before: list[Event], event: Event) -> Iterator[Optimizer]:
@@ -77,9 +103,22 @@ def _tell(program: Program, event: Event, optimizer: Optimizer, stepped: Event) 
 
 
 def _name(program: Program, optimizer: Optimizer) -> str:
-    import ast
-
     statement = program.source.statement(optimizer.made)
     if isinstance(statement, ast.Assign):
         return program.text(statement.targets[0])
     return optimizer.path.rpartition(".")[2]
+
+
+def _tell_abandoned(program: Program, optimizer: Optimizer, stepped: Event) -> Finding:
+    built = Place(optimizer.made, optimizer.frame)
+    name = _name(program, optimizer)
+    facts: dict[str, Argument] = {"count": len(optimizer.f["params"]), "optimizer": Code(name), "name": Code("model.parameters()")}
+    return program.finding(
+        CAUSE,
+        built,
+        Message(f"{CAUSE}.headline", facts),
+        symptom="silent-stale-optimizer",
+        surfaces=Place(stepped.at, stepped.frame),
+        path=[program.step(built, Message(f"{CAUSE}.built"))],
+        fixes=[Fix(title=Message(f"{CAUSE}.advice", facts), applicability="display")],
+    )

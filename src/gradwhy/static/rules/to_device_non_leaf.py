@@ -11,4 +11,5 @@ from gradwhy.static.program import Program
 
 def check(program: Program) -> Iterable[Finding]:
     """A parameter that is converted where it is made, or a read of ``.grad`` on a tensor with a history."""
-    return grads.findings(program, "to-device-non-leaf")
+    yield from grads.findings(program, "to-device-non-leaf")
+    yield from grads.trained(program, "to-device-non-leaf")
