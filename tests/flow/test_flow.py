@@ -125,7 +125,9 @@ def test_torch_says_the_same(code: str) -> None:
         lines[number - 1] = f"{indent}{head}; {calls}"
 
     def _claim(number: int, claim: str, value: Any) -> None:
-        assert claim.split(" by ")[0] in shown(value), f"line {number}: {code.split(chr(10))[number - 1]} is {shown(value)}"
+        assert claim.split(" by ")[0] in shown(value), (
+            f"line {number}: {code.split(chr(10))[number - 1]} is {shown(value)}"
+        )
 
     torch.manual_seed(0)
     mode = torch.is_grad_enabled()

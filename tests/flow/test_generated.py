@@ -65,7 +65,7 @@ SIMPLE = [
     "{x} = sum([{y}, {z}])", "{x} = max([{y}, {z}], key=lambda t: t.sum().item())", "{x} = {y}.new_zeros(3)",
     "{x} = torch.zeros_like({y})", "{x} = torch.zeros(3); {x} += {y}", "{x} = torch.zeros(3); {x}[0] = {y}[0]",
     "net.requires_grad_(False)", "net.fc.weight.requires_grad_(True)", "{x} = {y}.detach().requires_grad_()",
-    "{x} = torch.autograd.grad(({y} * {y}).sum() + a.sum() * 0 + torch.ones(3, requires_grad=True).sum(), a, allow_unused=True)[0]"
+    "{x} = torch.autograd.grad(({y} * {y}).sum() + a.sum() + torch.ones(1, requires_grad=True).sum(), a, allow_unused=True)[0]"
     " if False else {y}",
 ]  # fmt: skip
 
@@ -73,7 +73,9 @@ SIMPLE = [
 @st.composite
 def statements(draw: st.DrawFn, depth: int = 2) -> str:
     """One statement, perhaps a compound one."""
-    kind = draw(st.sampled_from(["simple"] * 6 + ["no_grad", "if", "for", "known", "try", "while"])) if depth else "simple"
+    kind = (
+        draw(st.sampled_from(["simple"] * 6 + ["no_grad", "if", "for", "known", "try", "while"])) if depth else "simple"
+    )
     if kind == "simple":
         x, y, z = (draw(st.sampled_from(NAMES)) for _ in range(3))
         return draw(st.sampled_from(SIMPLE)).format(x=x, y=y, z=z)
@@ -86,9 +88,15 @@ def statements(draw: st.DrawFn, depth: int = 2) -> str:
     if kind == "if":
         return f"if random.random() < 0.5:\n{inside}\nelse:\n{other}"
     if kind == "known":
-        return f"if {draw(st.sampled_from(['True', 'False', 'len(items) > 0', 'a is None']))}:\n{inside}\nelse:\n{other}"
+        return (
+            f"if {draw(st.sampled_from(['True', 'False', 'len(items) > 0', 'a is None']))}:\n{inside}\nelse:\n{other}"
+        )
     if kind == "for":
-        leave = draw(st.sampled_from(["", "\n    if random.random() < 0.3:\n        break", "\n    if i == 1:\n        continue"]))
+        leave = draw(
+            st.sampled_from(
+                ["", "\n    if random.random() < 0.3:\n        break", "\n    if i == 1:\n        continue"]
+            )
+        )
         count = draw(st.sampled_from(["3", "7"]))
         return f"for i in range({count}):{leave}\n{inside}"
     if kind == "while":
@@ -123,4 +131,6 @@ def test_nothing_false_is_said(body: list[str], seed: int) -> None:
             tensor = names[name]
             assert value.flow.grad == (YES if tensor.requires_grad else NO), f"{name} in\n{program}"
             if value.flow.grad == YES:
-                assert (value.flow.kind == "leaf") == (tensor.grad_fn is None) or value.flow.kind == "join", f"{name} in\n{program}"
+                assert (value.flow.kind == "leaf") == (tensor.grad_fn is None) or value.flow.kind == "join", (
+                    f"{name} in\n{program}"
+                )

@@ -30,7 +30,9 @@ CLEAN, FOUND, WRONG = 0, 1, 2
 @click.option("--select", metavar="CAUSE,…", help="Only these causes.")
 @click.option("--ignore", metavar="CAUSE,…", help="All but these causes.")
 @click.option("--statistics", is_flag=True, help="Count the findings of each cause on standard error.")
-@click.option("--stdin-filename", metavar="NAME", default="<stdin>", help="The name that standard input, `-`, has in the report.")
+@click.option(
+    "--stdin-filename", metavar="NAME", default="<stdin>", help="The name that standard input, `-`, has in the report."
+)
 @click.option("--jobs", metavar="N", type=click.IntRange(min=1), default=2, show_default=True, help="Processes.")
 @click.option("--no-cache", is_flag=True, help=f"Look at every file again; neither read nor write {looking.CACHE}.")
 @click.argument("paths", nargs=-1, required=True, metavar="PATH…")

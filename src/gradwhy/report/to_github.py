@@ -23,7 +23,11 @@ def _finding(finding: Finding, look: Look) -> str:
 
 def _command(level: str, at: Location, title: str, message: Message, look: Look) -> str:
     # Lines of a cell are not lines of the notebook's file.
-    spans = {"line": at.line, "endLine": at.end_line, "col": at.column, "endColumn": at.end_column} if at.cell is None else {}
+    spans = (
+        {"line": at.line, "endLine": at.end_line, "col": at.column, "endColumn": at.end_column}
+        if at.cell is None
+        else {}
+    )
     properties = {"file": at.file, **{key: value for key, value in spans.items() if value is not None}, "title": title}
     said = render.sentence(message, look.language)
     said = said if at.cell is None else f"cell {at.cell} line {at.line}: {said}"

@@ -18,7 +18,9 @@ def write(report: Report, look: Look) -> str:
     """One SARIF log with one run."""
     causes = sorted({finding.cause for finding in report.findings})
     invocation: dict[str, Any] = {"executionSuccessful": not report.notes}
-    told = [_notification(why, at, look) for at, why in report.skipped] + [_notification(n, None, look) for n in report.notes]
+    told = [_notification(why, at, look) for at, why in report.skipped] + [
+        _notification(n, None, look) for n in report.notes
+    ]
     if told:
         invocation["toolExecutionNotifications"] = told
     run = {
@@ -86,7 +88,9 @@ def _fix(fix: Fix, look: Look) -> dict[str, Any]:
         {
             "artifactLocation": {"uri": _uri(file)},
             "replacements": [
-                {"deletedRegion": _region(edit), "insertedContent": {"text": edit.new_text}} for edit in fix.edits if edit.file == file
+                {"deletedRegion": _region(edit), "insertedContent": {"text": edit.new_text}}
+                for edit in fix.edits
+                if edit.file == file
             ],
         }
         for file in files

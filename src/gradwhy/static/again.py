@@ -32,7 +32,7 @@ def findings(program: Program, cause: str) -> Iterator[Finding]:
     """The findings of one cause among the passes that meet a graph that is used up."""
     places: set[int] = set()
     for event in program.each("backward", "grad"):
-        again: list[Freed] = event.facts["again"]  # type: ignore[assignment]
+        again: list[Freed] = event.facts["again"]
         if not again:
             continue
         tie = explain(event, again[0])
@@ -52,7 +52,9 @@ def explain(event: Event, earlier: Freed) -> Tie | None:
         if flow.serial > earlier.serial >= part.serial and part.grad == YES and part.kind != "leaf"
     ]
     if earlier.node is not event.at:
-        return Tie("freed-graph-reused", Place(earlier.node, earlier.frame), earlier, *(edges[0] if edges else (None, None)))
+        return Tie(
+            "freed-graph-reused", Place(earlier.node, earlier.frame), earlier, *(edges[0] if edges else (None, None))
+        )
     if not edges:
         return None
     new, old = edges[0]

@@ -96,7 +96,12 @@ def place_of(program: Program, flow: Flow) -> Place:
     assert flow.at is not None
     place = Place(flow.at, flow.frame)
     frame = flow.frame
-    while frame is not None and frame.call is not None and flow.cause in _CONVERSIONS and _only_converts(frame.node, flow.at):
+    while (
+        frame is not None
+        and frame.call is not None
+        and flow.cause in _CONVERSIONS
+        and _only_converts(frame.node, flow.at)
+    ):
         place = Place(frame.call, frame.parent)
         frame = frame.parent
     return place
@@ -104,12 +109,14 @@ def place_of(program: Program, flow: Flow) -> Place:
 
 def _rebinding(program: Program, flow: Flow) -> Place | None:
     """``w = w - lr * w.grad`` with recording off: the block is right, what replaces a leaf by a plain tensor is not."""
-    if flow.kind != "off" or flow.op is None or not any(part.kind == "leaf" for part in flow.inputs):
+    if flow.kind != "off" or flow.op is None or flow.at is None or not any(part.kind == "leaf" for part in flow.inputs):
         return None
     statement = program.source.statement(flow.op)
-    if not isinstance(program.source.statement(flow.at), (ast.With, ast.AsyncWith)):  # type: ignore[arg-type]
+    if not isinstance(program.source.statement(flow.at), (ast.With, ast.AsyncWith)):
         return None
-    if not isinstance(statement, ast.Assign) or program.source.function(statement) is not program.source.function(flow.at):  # type: ignore[arg-type]
+    if not isinstance(statement, ast.Assign) or program.source.function(statement) is not program.source.function(
+        flow.at
+    ):
         return None
     names = {name for target in statement.targets for name in bound_names(target)}
     return Place(statement, flow.frame) if names & names_read(statement.value) else None
@@ -213,18 +220,22 @@ def _frozen(program: Program, event: Event, matter: list[Station]) -> Blame | No
         if wrong is event:
             break
         if wrong.kind == "misspelt" and owners & {id(tensor) for tensor in concerned(wrong)}:
-            note = Message("frozen-all.misspelt", {"name": Code(program.text(wrong.at)), "flag": Code("requires_grad"), "count": 1})
+            note = Message(
+                "frozen-all.misspelt", {"name": Code(program.text(wrong.at)), "flag": Code("requires_grad"), "count": 1}
+            )
             step = program.step(Place(wrong.at, wrong.frame), note, before="frozen", after="frozen")
             return Blame("frozen-all", Place(wrong.at, wrong.frame), (step,))
     counts: dict[int, list[Flow]] = {}
     for station in matter:
         counts.setdefault(id(station.flow.at), []).append(station.flow)
-    order = {id(flag.facts["decided"][0]): number for number, flag in enumerate(program.each("flag"))}  # type: ignore[index]
+    order = {id(flag.facts["decided"][0]): number for number, flag in enumerate(program.each("flag"))}
     last = max(counts.values(), key=lambda flows: (order.get(id(flows[0].at), -1), len(flows)))
     flow = last[0]
     assert flow.at is not None
     place = Place(flow.at, flow.frame)
-    steps = [program.step(place, Message("frozen-all.froze", {"count": len({id(f.owner) for f in last})}), after="frozen")]
+    steps = [
+        program.step(place, Message("frozen-all.froze", {"count": len({id(f.owner) for f in last})}), after="frozen")
+    ]
     if flow.op is not None and flow.op is not flow.at:
         steps.append(program.step(Place(flow.op, None), after="frozen"))
     return Blame("frozen-all", place, tuple(steps))
@@ -263,7 +274,9 @@ def _unused(program: Program, event: Event, behind: list[Station], frozen: list[
             place = seen_from(flow, event.frame)
             if place is not None:
                 key = "other" if frozen else "made"
-                return Blame("module-unused", place, (program.step(place, Message(f"module-unused.{key}"), after="plain"),))
+                return Blame(
+                    "module-unused", place, (program.step(place, Message(f"module-unused.{key}"), after="plain"),)
+                )
     return None
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 
 from gradwhy.findings import Argument, Code, Finding, Fix, Message
@@ -20,7 +21,7 @@ def findings(program: Program, cause: str) -> Iterator[Finding]:
             yield finding
 
 
-def _read(program: Program):  # type: ignore[no-untyped-def]
+def _read(program: Program) -> Iterator[tuple[Finding, ast.AST]]:
     retained = {id(tensor) for event in program.each("retain-grad") for tensor in event.tensors}
     for event in program.each("grad-read"):
         flow = event.flow
@@ -30,27 +31,39 @@ def _read(program: Program):  # type: ignore[no-untyped-def]
         owner = getattr(event.at, "value", None)
         op = flow.name.rpartition(".")[2]
         converted = op in _CONVERSIONS and any(part.kind == "leaf" for part in flow.inputs)
-        facts: dict[str, Argument] = {"name": Code(program.text(owner)), "op": Code(op), "subject": Code(program.text(flow.at))}
+        facts: dict[str, Argument] = {
+            "name": Code(program.text(owner)),
+            "op": Code(op),
+            "subject": Code(program.text(flow.at)),
+        }
         cause = "to-device-non-leaf" if converted else "non-leaf-grad"
         steps = [program.step(place, Message(f"{cause}.{'made' if converted else 'computed'}", facts)),
                  program.step(here, Message("non-leaf-grad.read", facts))]  # fmt: skip
-        yield program.finding(
-            cause,
-            place,
-            Message(f"{cause}.headline", facts),
-            symptom="silent-nonleaf-grad",
-            severity="warning",
-            surfaces=here,
-            path=steps,
-            fixes=[Fix(title=Message(f"{cause}.advice", facts), applicability="display")],
-        ), event.at
+        yield (
+            program.finding(
+                cause,
+                place,
+                Message(f"{cause}.headline", facts),
+                symptom="silent-nonleaf-grad",
+                severity="warning",
+                surfaces=here,
+                path=steps,
+                fixes=[Fix(title=Message(f"{cause}.advice", facts), applicability="display")],
+            ),
+            event.at,
+        )
 
 
-def _unregistered(program: Program):  # type: ignore[no-untyped-def]
+def _unregistered(program: Program) -> Iterator[tuple[Finding, ast.AST]]:
     """``self.w = nn.Parameter(...).squeeze(0)``: the module gets a computed tensor, and nobody has the parameter."""
     for event in program.each("replaced"):
         after = event.facts["after"]
-        if not isinstance(after, Tensor) or after.parameter or not isinstance(event.value, Instance) or not is_module(event.value):
+        if (
+            not isinstance(after, Tensor)
+            or after.parameter
+            or not isinstance(event.value, Instance)
+            or not is_module(event.value)
+        ):
             continue
         flow = after.flow
         source = _only_source(flow)
@@ -61,14 +74,17 @@ def _unregistered(program: Program):  # type: ignore[no-untyped-def]
             continue
         place = Place(flow.at, flow.frame)
         facts: dict[str, Argument] = {"name": Code(program.text(event.at)), "op": Code(flow.name.rpartition(".")[2])}
-        yield program.finding(
-            "to-device-non-leaf",
-            place,
-            Message("to-device-non-leaf.headline", facts),
-            symptom="silent-not-in-optimizer",
-            path=[program.step(place, Message("to-device-non-leaf.made", facts))],
-            fixes=[Fix(title=Message("to-device-non-leaf.advice"), applicability="display")],
-        ), event.at
+        yield (
+            program.finding(
+                "to-device-non-leaf",
+                place,
+                Message("to-device-non-leaf.headline", facts),
+                symptom="silent-not-in-optimizer",
+                path=[program.step(place, Message("to-device-non-leaf.made", facts))],
+                fixes=[Fix(title=Message("to-device-non-leaf.advice"), applicability="display")],
+            ),
+            event.at,
+        )
 
 
 def _only_source(flow: Flow) -> Flow | None:
@@ -81,8 +97,10 @@ def _only_source(flow: Flow) -> Flow | None:
 def trained(program: Program, cause: str) -> Iterator[Finding]:
     """Computed tensors that an optimizer is given: those that a conversion made, and the others."""
     for event in program.each("optimizer"):
-        flows: tuple[Flow, ...] = event.facts["flows"]  # type: ignore[assignment]
-        computed = next((flow for flow in flows if flow.kind == "op" and flow.grad == YES and flow.at is not None), None)
+        flows: tuple[Flow, ...] = event.facts["flows"]
+        computed = next(
+            (flow for flow in flows if flow.kind == "op" and flow.grad == YES and flow.at is not None), None
+        )
         if computed is None or computed.at is None:
             continue
         op = computed.name.rpartition(".")[2]
@@ -91,6 +109,7 @@ def trained(program: Program, cause: str) -> Iterator[Finding]:
             continue
         place, here = Place(computed.at, computed.frame), Place(event.at, event.frame)
         facts: dict[str, Argument] = {"name": Code(program.text(computed.at)), "op": Code(op)}
+        raised: dict[str, Argument] = {"error": "ValueError", "text": "can't optimize a non-leaf Tensor"}
         yield program.finding(
             cause,
             place,
@@ -98,6 +117,6 @@ def trained(program: Program, cause: str) -> Iterator[Finding]:
             symptom="non-leaf-optimizer",
             surfaces=here,
             path=[program.step(place, Message(f"{cause}.made", facts)),
-                  program.step(here, Message("words.surfaces", {"error": "ValueError", "text": "can't optimize a non-leaf Tensor"}))],
+                  program.step(here, Message("words.surfaces", raised))],
             fixes=[Fix(title=Message(f"{cause}.advice", facts), applicability="display")],
         )  # fmt: skip

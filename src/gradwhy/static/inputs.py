@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from gradwhy.findings import Argument, Code, Finding, Fix, Message
 from gradwhy.static.ancestry import stations
 from gradwhy.static.blame import Blame, blame, cuts, of_cut, seen_from
-from gradwhy.static.flow.frames import Event
+from gradwhy.static.flow.frames import Event, Frame
 from gradwhy.static.flow.gradients import Reach
 from gradwhy.static.flow.values import NO, PLAIN, YES, Flow, Tensor
 from gradwhy.static.program import Place, Program
@@ -28,10 +28,10 @@ def findings(program: Program, cause: str) -> Iterator[Finding]:
 def _all(program: Program) -> Iterator[Finding]:
     places: set[tuple[str, int]] = set()
     for event in program.each("grad"):
-        outputs: tuple[Flow, ...] = event.facts["flows"]  # type: ignore[assignment]
+        outputs: tuple[Flow, ...] = event.facts["flows"]
         if not outputs or any(flow.grad != YES for flow in outputs):
             continue
-        wanted: tuple[tuple[Tensor, Flow], ...] = event.facts["wanted"]  # type: ignore[assignment]
+        wanted: tuple[tuple[Tensor, Flow], ...] = event.facts["wanted"]
         for index, (_, flow) in enumerate(wanted):
             found: Blame | None = None
             symptom = "input-no-grad"
@@ -63,7 +63,9 @@ def _no_grad(program: Program, event: Event, flow: Flow) -> Blame | None:
     if any(station.flow.kind == "unknown" for station in behind) or flow is PLAIN or flow.at is None:
         return None
     place = Place(flow.at, flow.frame)
-    return Blame("requires_grad-missing", place, (program.step(place, Message("requires_grad-missing.made"), after="plain"),))
+    return Blame(
+        "requires_grad-missing", place, (program.step(place, Message("requires_grad-missing.made"), after="plain"),)
+    )
 
 
 def _is_mixed(flow: Flow, cut: Flow) -> bool:
@@ -72,7 +74,7 @@ def _is_mixed(flow: Flow, cut: Flow) -> bool:
 
 
 def _seen_before(flow: Flow, event: Event) -> Place | None:
-    frame = event.frame
+    frame: Frame | None = event.frame
     while frame is not None:
         place = seen_from(flow, frame)
         if place is not None:
@@ -153,5 +155,10 @@ def _tell(program: Program, event: Event, found: Blame, symptom: str, name: str,
         symptom=symptom,
         surfaces=here,
         path=[*found.steps, program.step(here, asked)],
-        fixes=[Fix(title=Message(f"{found.cause}.advice{'' if key == 'headline' else '-entry'}", facts), applicability="display")],
+        fixes=[
+            Fix(
+                title=Message(f"{found.cause}.advice{'' if key == 'headline' else '-entry'}", facts),
+                applicability="display",
+            )
+        ],
     )

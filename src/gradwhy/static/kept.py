@@ -20,9 +20,9 @@ def findings(program: Program) -> Iterator[Finding]:
     used: set[int] = set()
     finished: dict[int, object] = {}
     for event in program.each("backward", "grad"):
-        reach: Reach = event.facts["reach"]  # type: ignore[assignment]
+        reach: Reach = event.facts["reach"]
         used |= reach.stations.keys()
-        starts: tuple[Flow, ...] = event.facts["flows"]  # type: ignore[assignment]
+        starts: tuple[Flow, ...] = event.facts["flows"]
         finished.update({id(flow): event for flow in starts if flow.grad == YES})
     seen: set[int] = set()
     for total in program.run.sums:

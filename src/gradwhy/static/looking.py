@@ -117,7 +117,11 @@ def look_at_all(files: list[str], strict: bool, jobs: int, cache: Cache | None) 
     """Checks files in order; those that the cache knows unchanged are not read."""
     known = {file: look for file in files if cache is not None and (look := cache.get(file)) is not None}
     todo = [file for file in files if file not in known]
-    fresh = _in_processes(todo, strict, jobs) if jobs > 1 and len(todo) >= _WORTH_A_PROCESS else (look_at(f, strict) for f in todo)
+    fresh = (
+        _in_processes(todo, strict, jobs)
+        if jobs > 1 and len(todo) >= _WORTH_A_PROCESS
+        else (look_at(f, strict) for f in todo)
+    )
     made = {look.file: look for look in fresh}
     if cache is not None:
         for look in made.values():
@@ -227,5 +231,3 @@ def report_of(looks: Iterable[Look], wanted: settings.Settings) -> Report:
         notes=tuple(note for look in looks for note in look.notes),
         environment={"python": ".".join(map(str, sys.version_info[:3])), "gradwhy": VERSION},
     )
-
-

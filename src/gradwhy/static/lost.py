@@ -29,13 +29,13 @@ def explained(program: Program) -> list[tuple[Event, Blame]]:
     known = program.__dict__.get("_lost")
     if known is None:
         known = program.__dict__["_lost"] = list(_explain(program))
-    return known  # type: ignore[no-any-return]
+    return known
 
 
 def _explain(program: Program) -> Iterator[tuple[Event, Blame]]:
     places: set[tuple[str, int]] = set()
     for event in program.each("backward", "grad"):
-        starts: tuple[Flow, ...] = event.facts["flows"]  # type: ignore[assignment]
+        starts: tuple[Flow, ...] = event.facts["flows"]
         lost = [flow for flow in starts if flow.grad == NO]
         if not lost or (event.kind == "backward" and len(lost) < len(starts)):
             continue
@@ -83,7 +83,9 @@ def evidence(program: Program, cut: Flow | None) -> Iterable[Evidence]:
         return
     before = next((flow for flow in cut.inputs if flow.grad == YES and flow.at is not None), None)
     if before is not None and before.at is not None:
-        yield Evidence(kind="source", subject=program.text(before.at)[:80], facts={"requires_grad": True}, observed=False)
+        yield Evidence(
+            kind="source", subject=program.text(before.at)[:80], facts={"requires_grad": True}, observed=False
+        )
 
 
 def fixes(program: Program, found: Blame) -> Iterable[Fix]:

@@ -36,5 +36,3 @@ def findings(program: Program) -> Iterator[Finding]:
             path=[program.step(place, Message("frozen-all.misspelt", facts), before="frozen", after="frozen")],
             fixes=[*remedy.fixes(fault), Fix(title=Message("frozen-all.advice-misspelt"), applicability="display")],
         )
-
-

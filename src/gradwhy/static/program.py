@@ -13,6 +13,7 @@ from gradwhy.findings import (
     Evidence,
     Finding,
     Fix,
+    GradState,
     Location,
     Message,
     Severity,
@@ -79,8 +80,10 @@ class Program:
             function=place.frame.name if place.frame is not None else "",
         )
 
-    def step(self, place: Place, note: Message | None = None, **states: str) -> Step:
-        return Step(at=self.at(place), note=note, **states)  # type: ignore[arg-type]
+    def step(
+        self, place: Place, note: Message | None = None, before: GradState = "unknown", after: GradState = "unknown"
+    ) -> Step:
+        return Step(at=self.at(place), note=note, before=before, after=after)
 
     def code(self, node: ast.AST | None) -> Code:
         return Code(self.text(node))

@@ -1,4 +1,4 @@
-"""Programs that run and do not train: parameters whose path to every loss is cut, losses that reach none, terms that add nothing."""
+"""Programs that run and do not train: parameters cut off from every loss, losses that reach none, terms that add nothing."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def _known(program: Program) -> bool:
 
 
 def _behind(event: Event) -> list[Station]:
-    starts: tuple[Flow, ...] = event.facts["flows"]  # type: ignore[assignment]
+    starts: tuple[Flow, ...] = event.facts["flows"]
     return list(stations(starts, through=YES, leaves=True))
 
 
@@ -72,7 +72,7 @@ def _leaf_losses(program: Program) -> Iterator[Found]:
     if not trained or not all(optimizer.f["complete"] for optimizer in program.optimizers):
         return
     for event in _passes(program):
-        reach: Reach = event.facts["reach"]  # type: ignore[assignment]
+        reach: Reach = event.facts["reach"]
         if not reach.certain or reach.maybe or any(id(leaf) in trained for leaf in reach.leaves.values()):
             continue
         for station in _restoring(_behind(event), trained):
@@ -91,10 +91,12 @@ def _starved(program: Program) -> Iterator[Found]:
         return
     reached: set[int] = set()
     for event in program.each("backward"):
-        reach: Reach = event.facts["reach"]  # type: ignore[assignment]
+        reach: Reach = event.facts["reach"]
         reached |= reach.leaves.keys() | reach.maybe.keys()
     by_hand = {id(t) for event in program.each("written", "grad-set", "data-set") for t in event.tensors}
-    by_hand |= {id(m) for event in program.each("written") for t in event.tensors if (m := t.f.get("#memory")) is not None}
+    by_hand |= {
+        id(m) for event in program.each("written") for t in event.tensors if (m := t.f.get("#memory")) is not None
+    }
     stepped = {id(t): t for event in program.each("step") for t in event.tensors}
     starved = {
         key: tensor
@@ -114,7 +116,7 @@ def _starved(program: Program) -> Iterator[Found]:
 def _constant_terms(program: Program) -> Iterator[Found]:
     """A term of the loss that was computed from what trains, and adds a constant: it has no effect on the training."""
     for event in _passes(program):
-        starts: tuple[Flow, ...] = event.facts["flows"]  # type: ignore[assignment]
+        starts: tuple[Flow, ...] = event.facts["flows"]
         for term in _terms(starts):
             behind = list(stations([term]))
             wanted = program.trained
@@ -135,7 +137,5 @@ def _terms(starts: tuple[Flow, ...]) -> Iterator[Flow]:
         seen.add(id(flow))
         if flow.grad == NO:
             yield flow
-        elif flow.name in ("add", "sub", "torch.add", "torch.sub"):
-            todo += flow.inputs
-        elif flow.name in _LINEAR and len(flow.inputs) == 1:
+        elif flow.name in ("add", "sub", "torch.add", "torch.sub") or (flow.name in _LINEAR and len(flow.inputs) == 1):
             todo += flow.inputs

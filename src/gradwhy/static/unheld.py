@@ -28,14 +28,13 @@ def _all(program: Program) -> Iterator[Finding]:
     stepped = {id(event.optimizer) for event in program.each("step")}
     unheld: dict[int, Tensor] = {}
     for event in program.each("backward"):
-        reach: Reach = event.facts["reach"]  # type: ignore[assignment]
-        for key, tensor in reach.leaves.items():
-            if tensor.parameter and key not in program.trained and key not in touched:
-                unheld[key] = tensor
+        reach: Reach = event.facts["reach"]
+        loose = {k: t for k, t in reach.leaves.items() if t.parameter and k not in program.trained and k not in touched}
         released = {id(e.tensors[0]) for e in program.each("flag") if e.facts["value"]}
-        for key, tensor in reach.maybe.items():
-            if tensor.parameter and key in released and key not in program.trained and key not in touched:
-                unheld[key] = tensor
+        loose |= {
+            k: t for k, t in reach.maybe.items() if k in released and k not in program.trained and k not in touched
+        }
+        unheld.update(loose)
     seen: set[int] = set()
     for optimizer in optimizers:
         if id(optimizer) not in stepped:
@@ -85,7 +84,9 @@ def _explain(program: Program, optimizer: Optimizer, tensor: Tensor, way: Way) -
             event = _assigned(program, outer, holder)
             if event is None:
                 return None
-            return _unregistered(program, Place(event.at, event.frame), "list", program.text(event.at), optimizer), event.at
+            return _unregistered(
+                program, Place(event.at, event.frame), "list", program.text(event.at), optimizer
+            ), event.at
         if isinstance(holder, Instance) and not is_module(holder):
             node = holder.cls.node
             if holder.cls.base or not any(is_module(before) for before, _ in way[: way.index((holder, name))]):
@@ -123,13 +124,19 @@ def _late(program: Program, optimizer: Optimizer, tensor: Tensor) -> tuple[Findi
         return None
     place = _filter(program, optimizer)
     released = Place(later[0].at, later[0].frame)
-    facts: dict[str, Argument] = {"name": Code(program.text(later[0].at)), "optimizer": Code(optimizer.path.rpartition(".")[2])}
+    facts: dict[str, Argument] = {
+        "name": Code(program.text(later[0].at)),
+        "optimizer": Code(optimizer.path.rpartition(".")[2]),
+    }
     finding = program.finding(
         "requires-grad-late",
         place,
         Message("requires-grad-late.headline-optimizer", facts),
         symptom="silent-not-in-optimizer",
-        path=[program.step(place, Message("requires-grad-late.collected")), program.step(released, Message("requires-grad-late.released"))],
+        path=[
+            program.step(place, Message("requires-grad-late.collected")),
+            program.step(released, Message("requires-grad-late.released")),
+        ],
         fixes=[Fix(title=Message("requires-grad-late.advice-optimizer", facts), applicability="display")],
     )
     return finding, place.node

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import TypeAlias
 
 from gradwhy.findings import Argument, Code, Finding, Fix, Message
 from gradwhy.static.flow.frames import Event
@@ -11,6 +12,7 @@ from gradwhy.static.flow.tensors import PARTS
 from gradwhy.static.flow.values import YES, Flow
 from gradwhy.static.program import Place, Program
 
+Saves: TypeAlias = Callable[[str], bool]
 SAVED = "one of the variables needed for gradient computation has been modified by an inplace operation"
 
 
@@ -22,7 +24,9 @@ def on_leaves(program: Program) -> Iterator[Finding]:
             continue
         seen.add(id(event.at))
         place = Place(event.at, event.frame)
-        name = program.text(getattr(event.at, "target", None) or getattr(getattr(event.at, "func", None), "value", event.at))
+        name = program.text(
+            getattr(event.at, "target", None) or getattr(getattr(event.at, "func", None), "value", event.at)
+        )
         facts: dict[str, Argument] = {"name": Code(name), "subject": Code(program.text(event.at))}
         yield program.finding(
             "inplace-op",
@@ -41,13 +45,24 @@ def on_views(program: Program) -> Iterator[Finding]:
     for event in program.each("written"):
         flow = event.flow
         last = flow.name.rpartition(".")[2] if flow is not None else ""
-        if flow is None or flow.grad != YES or last not in PARTS or not event.facts.get("recording") or id(event.at) in seen:
+        if (
+            flow is None
+            or flow.grad != YES
+            or last not in PARTS
+            or not event.facts.get("recording")
+            or id(event.at) in seen
+        ):
             continue
-        if last not in ("chunk", "split", "unbind", "tensor_split", "hsplit", "vsplit", "split_with_sizes") or flow.at is None:
+        if (
+            last not in ("chunk", "split", "unbind", "tensor_split", "hsplit", "vsplit", "split_with_sizes")
+            or flow.at is None
+        ):
             continue
         seen.add(id(event.at))
         place, made = Place(event.at, event.frame), Place(flow.at, flow.frame)
-        name = program.text(getattr(event.at, "target", None) or getattr(getattr(event.at, "func", None), "value", event.at))
+        name = program.text(
+            getattr(event.at, "target", None) or getattr(getattr(event.at, "func", None), "value", event.at)
+        )
         facts: dict[str, Argument] = {"name": Code(name), "op": Code(last), "subject": Code(program.text(event.at))}
         yield program.finding(
             "view-inplace",
@@ -55,7 +70,10 @@ def on_views(program: Program) -> Iterator[Finding]:
             Message("view-inplace.headline", facts),
             symptom="inplace-view",
             surfaces=place,
-            path=[program.step(made, Message("view-inplace.made", facts)), program.step(place, Message("view-inplace.written", facts))],
+            path=[
+                program.step(made, Message("view-inplace.made", facts)),
+                program.step(place, Message("view-inplace.written", facts)),
+            ],
             fixes=[Fix(title=Message("view-inplace.advice", facts), applicability="display")],
         )
 
@@ -70,7 +88,7 @@ def on_saved(program: Program) -> Iterator[Finding]:
             written.setdefault(id(event.flow), []).append(event)
         if event.kind not in ("backward", "grad"):
             continue
-        reach: Reach = event.facts["reach"]  # type: ignore[assignment]
+        reach: Reach = event.facts["reach"]
         for flow in reach.stations.values():
             found = _overwritten(flow, table.saves_output, table.saves_input, written)
             if found is None or id(found[0].at) in seen:
@@ -80,7 +98,9 @@ def on_saved(program: Program) -> Iterator[Finding]:
             break
 
 
-def _overwritten(flow: Flow, saves_output, saves_input, written: dict[int, list[Event]]):  # type: ignore[no-untyped-def]
+def _overwritten(
+    flow: Flow, saves_output: Saves, saves_input: Saves, written: dict[int, list[Event]]
+) -> tuple[Event, Flow] | None:
     """(the write, the history that it destroyed), where an operation had saved that one."""
     if flow.kind != "op" or not flow.name:
         return None
@@ -91,7 +111,7 @@ def _overwritten(flow: Flow, saves_output, saves_input, written: dict[int, list[
         first = flow.inputs[0]
         for saved in (first, *(first.inputs[:1] if first.name == "[:]" else ())):
             for event in written.get(id(saved), ()):
-                if int(str(event.facts["serial"])) > flow.serial and saved.grad == YES:
+                if event.facts["serial"] > flow.serial and saved.grad == YES:
                     return event, first
     return None
 
@@ -99,8 +119,14 @@ def _overwritten(flow: Flow, saves_output, saves_input, written: dict[int, list[
 def _tell(program: Program, event: Event, flow: Flow, write: Event, saved: Flow) -> Finding:
     here, place = Place(event.at, event.frame), Place(write.at, write.frame)
     name = program.text(saved.at)
-    facts: dict[str, Argument] = {"name": Code(name), "op": flow.name.rpartition(".")[2], "subject": Code(program.text(write.at))}
-    steps = [program.step(Place(flow.at, flow.frame), Message("inplace-op.saved", facts))] if flow.at is not None else []
+    facts: dict[str, Argument] = {
+        "name": Code(name),
+        "op": flow.name.rpartition(".")[2],
+        "subject": Code(program.text(write.at)),
+    }
+    steps = (
+        [program.step(Place(flow.at, flow.frame), Message("inplace-op.saved", facts))] if flow.at is not None else []
+    )
     return program.finding(
         "inplace-op",
         place,

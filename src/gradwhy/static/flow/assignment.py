@@ -78,7 +78,11 @@ def set_attribute(r: Run, owner: Value, name: str, value: Value, node: ast.AST) 
         before = owner.f.get(name)
         if isinstance(owner, Instance) and isinstance(value, (Seq, Mapping)):
             r.tell("attribute", node, value=owner, subject=name, facts={"after": value})
-        if is_module(plain(value)) or isinstance(value, Tensor) or is_module(before if isinstance(before, Value) else value):
+        if (
+            is_module(plain(value))
+            or isinstance(value, Tensor)
+            or is_module(before if isinstance(before, Value) else value)
+        ):
             r.tell("replaced", node, value=owner, subject=name, facts={"before": before, "after": value})
         r.write(owner.f, name, value)
     elif isinstance(owner, Optimizer) and name == "param_groups":

@@ -202,7 +202,13 @@ def _least(r: Run, args: Args, keywords: Keywords, node: ast.AST) -> Value:
 
 def _abs(r: Run, args: Args, keywords: Keywords, node: ast.AST) -> Value:
     value = plain(args[0]) if args else Unknown()
-    return computed(r, node, [value.flow]) if isinstance(value, Tensor) else value if not isinstance(value, Const) else Scalar()
+    return (
+        computed(r, node, [value.flow])
+        if isinstance(value, Tensor)
+        else value
+        if not isinstance(value, Const)
+        else Scalar()
+    )
 
 
 def _isinstance(r: Run, args: Args, keywords: Keywords, node: ast.AST) -> Value:
@@ -360,8 +366,8 @@ _KNOWN: dict[str, Callable[[Run, Args, Keywords, ast.AST], Value]] = {
     "tuple": _list("tuple"), "set": _list("set"), "frozenset": _list("set"), "sorted": _same, "reversed": _reversed,
     "dict": _dict, "float": _number, "int": _number, "str": _text, "bool": _bool, "sum": _sum, "max": _least, "min": _least,
     "abs": _abs, "isinstance": _isinstance, "getattr": _getattr, "setattr": _setattr, "hasattr": _hasattr, "next": _next,
-    "iter": _first, "map": _map, "filter": _filter, "super": _super, "any": _quantified(True), "all": _quantified(False), "round": _number,
-    "id": _scalar, "hash": _scalar, "repr": _scalar, "format": _scalar, "input": _scalar, "ord": _scalar, "chr": _scalar,
+    "iter": _first, "map": _map, "filter": _filter, "super": _super, "any": _quantified(True), "all": _quantified(False),
+    "round": _number, "id": _scalar, "hash": _scalar, "repr": _scalar, "format": _scalar, "input": _scalar, "ord": _scalar, "chr": _scalar,
     "issubclass": _scalar, "callable": _scalar, "pow": _scalar, "divmod": _scalar,
 }  # fmt: skip
 NAMES = frozenset({*_KNOWN, "type", "vars", "dir", "open", "object", "globals", "locals", "slice", "Exception", "ValueError",

@@ -25,7 +25,9 @@ def clone(value: Value, done: dict[int, Value] | None = None) -> Value:
         new = done[id(value)] = Tensor(value.flow, value.parameter, value.name, value.made)
         flow = value.flow
         if flow.owner is not None:
-            new.f["flow"] = Flow(flow.kind, flow.grad, flow.at, flow.frame, flow.inputs, flow.cause, owner=new, op=flow.op)
+            new.f["flow"] = Flow(
+                flow.kind, flow.grad, flow.at, flow.frame, flow.inputs, flow.cause, owner=new, op=flow.op
+            )
     elif isinstance(value, (Layer, Instance, Unknown)):
         if isinstance(value, Layer):
             new = Layer(value.path, value.made)

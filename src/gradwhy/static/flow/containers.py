@@ -120,7 +120,9 @@ def _mapping(r: Run, owner: Mapping, name: str, args: list[Value], keywords: dic
         rest = owner.rest
         if rest is None:
             return Seq(pairs)
-        return Seq(pairs, Seq((Scalar(), rest), kind="tuple") if name == "items" else Scalar() if name == "keys" else rest)
+        return Seq(
+            pairs, Seq((Scalar(), rest), kind="tuple") if name == "items" else Scalar() if name == "keys" else rest
+        )
     key = args[0].value if args and isinstance(args[0], Const) else None
     if name in ("get", "pop", "setdefault"):
         found = owner.items.get(key) if isinstance(key, (str, int)) else None

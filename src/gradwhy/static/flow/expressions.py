@@ -269,7 +269,9 @@ class _Scope:
         self.r.frame.env, self.r.frame.scopes = self.env, self.scopes
 
 
-def _comprehension(r: Run, generators: list[ast.comprehension], make: Callable[[], Value]) -> tuple[list[Value], Value | None, Value | None]:
+def _comprehension(
+    r: Run, generators: list[ast.comprehension], make: Callable[[], Value]
+) -> tuple[list[Value], Value | None, Value | None]:
     """(values that are there for certain, one for any others, the module whose parameters they are)."""
     certain: list[Value] = []
     others: list[Value] = []

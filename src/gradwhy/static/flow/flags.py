@@ -104,8 +104,10 @@ def _sets_what_it_is_given(function: ast.AST | None, place: ast.AST, own: set[st
         if len(inner) != 1:
             return False
         loop = inner[0]
-    return isinstance(loop, ast.Expr) and isinstance(place, ast.Call) and bool(
-        {n.id for n in ast.walk(place.func) if isinstance(n, ast.Name)} & own
+    return (
+        isinstance(loop, ast.Expr)
+        and isinstance(place, ast.Call)
+        and bool({n.id for n in ast.walk(place.func) if isinstance(n, ast.Name)} & own)
     )
 
 
@@ -113,7 +115,9 @@ def _is_quiet(statement: ast.stmt) -> bool:
     value = statement.value if isinstance(statement, ast.Expr) else None
     if isinstance(value, ast.Constant):
         return True
-    return isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute) and value.func.attr in ("eval", "train")
+    return (
+        isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute) and value.func.attr in ("eval", "train")
+    )
 
 
 def set_flag(r: Run, tensor: Tensor, value: Value, node: ast.AST) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gradwhy.static.flow.trail import Changes
 from gradwhy.static.flow.values import Fields, Flow, GradMode, Optimizer, Tensor, Value, now
@@ -91,4 +91,4 @@ class Event:
     optimizer: Optimizer | None = None
     value: Value | None = None
     other: ast.AST | None = None
-    facts: dict[str, object] = field(default_factory=dict)
+    facts: dict[str, Any] = field(default_factory=dict)

@@ -42,7 +42,8 @@ SELF = 5
 """How often a function may be inside itself."""
 _TRANSPARENT = frozenset({
     "functools.wraps", "functools.lru_cache", "functools.cache", "torch.compile", "torch.jit.script", "torch.jit.ignore",
-    "torch.jit.export", "torch.compiler.disable", "typing.overload", "typing.override", "typing.no_type_check", "abc.abstractmethod",
+    "torch.jit.export", "torch.compiler.disable", "typing.overload", "typing.override", "typing.no_type_check",
+    "abc.abstractmethod",
     "dataclasses.dataclass", "torch.amp.autocast", "torch.autocast", "torch.cuda.amp.autocast", "typing.final",
     "torch.amp.custom_fwd", "torch.cuda.amp.custom_fwd", "functools.total_ordering", "enum.unique",
 })  # fmt: skip
@@ -255,7 +256,12 @@ def instantiate(r: Run, cls: Class, args: list[Value], keywords: dict[str, Value
     elif value.is_module:
         methods.base_init(r, value, cls.base, args, keywords, node)
     else:
-        names = [s.target.id for c in _lineage(cls) for s in c.node.body if isinstance(s, ast.AnnAssign) and isinstance(s.target, ast.Name)]
+        names = [
+            s.target.id
+            for c in _lineage(cls)
+            for s in c.node.body
+            if isinstance(s, ast.AnnAssign) and isinstance(s.target, ast.Name)
+        ]
         for name, given in zip(names, args):
             value.f[name] = given
         for name, given in keywords.items():
@@ -312,7 +318,7 @@ def call_function(
         r.write(r.state, "mode", before)
     if frame.yields:
         made = Seq((), join_all(frame.yields), "generator")
-        if frame.yield_mode is not None and not before.on == frame.yield_mode.on:
+        if frame.yield_mode is not None and before.on != frame.yield_mode.on:
             made.f["#mode"] = frame.yield_mode
         return made
     return result
@@ -386,7 +392,9 @@ def arguments(r: Run, node: ast.Call) -> tuple[list[Value], dict[str, Value]]:
         elif isinstance(value, Mapping) and value.rest is None:
             keywords.update({str(key): part for key, part in value.items.items()})
         else:
-            keywords["**"] = element(Seq(tuple(value.items.values()), value.rest)) if isinstance(value, Mapping) else Unknown()
+            keywords["**"] = (
+                element(Seq(tuple(value.items.values()), value.rest)) if isinstance(value, Mapping) else Unknown()
+            )
     return args, keywords
 
 

@@ -167,7 +167,9 @@ def functional(r: Run, args: list[Value], keywords: dict[str, Value], node: ast.
     """``torch.autograd.functional.jacobian`` and its kin: constants without ``create_graph``."""
     create = _flag(keywords.get("create_graph"))
     inputs = plain(args[1]) if len(args) > 1 else Unknown()
-    called = r.call(args[0], list(inputs.items) if isinstance(inputs, Seq) else [inputs], {}, node) if args else Unknown()
+    called = (
+        r.call(args[0], list(inputs.items) if isinstance(inputs, Seq) else [inputs], {}, node) if args else Unknown()
+    )
     given = [flow for value in (called, *args[1:]) for flow in flows(value)]
     if create:
         return computed(r, node, given)

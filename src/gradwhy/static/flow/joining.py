@@ -98,8 +98,10 @@ def every(values: list[Value], depth: int = _DEPTH) -> Value:
         unique = tuple(dict.fromkeys(parts))
         return Tensor(Flow("join", grads.pop() if len(grads) == 1 else MAYBE, inputs=unique, name=ALL))
     first = found[0]
-    if depth and isinstance(first, Seq) and all(
-        isinstance(v, Seq) and len(v.items) == len(first.items) and v.rest is None for v in found
+    if (
+        depth
+        and isinstance(first, Seq)
+        and all(isinstance(v, Seq) and len(v.items) == len(first.items) and v.rest is None for v in found)
     ):
         rows = zip(*(v.items for v in found))  # type: ignore[attr-defined]
         return Seq([every(list(row), depth - 1) for row in rows], None, first.kind, first.fields)
@@ -125,17 +127,15 @@ def join(a: Value, b: Value, depth: int = _DEPTH) -> Value:
     if isinstance(b, Tensor) and isinstance(a, (Const, Scalar)):
         return Tensor(join_flows(b.flow, _number_flow(a)))
     if isinstance(a, (Scalar, Const)) and isinstance(b, (Scalar, Const)):
-        one, two = (v.flow if isinstance(v, Scalar) else None for v in (a, b))
-        return Scalar(join_flows(one, two) if one and two else one or two)
+        first, second = (v.flow if isinstance(v, Scalar) else None for v in (a, b))
+        return Scalar(join_flows(first, second) if first and second else first or second)
     if isinstance(a, Array) and isinstance(b, Array):
         return Array(join_flows(a.flow, b.flow))
     if depth and isinstance(a, Seq) and isinstance(b, Seq) and a.kind == b.kind:
         return _sequences(a, b, depth)
     if depth and isinstance(a, Mapping) and isinstance(b, Mapping):
         keys = {**a.items, **b.items}
-        items = {
-            k: join(a.items[k], b.items[k], depth - 1) if k in a.items and k in b.items else keys[k] for k in keys
-        }
+        items = {k: join(a.items[k], b.items[k], depth - 1) if k in a.items and k in b.items else keys[k] for k in keys}
         return Mapping(items, _rest([v for v in (a.rest, b.rest) if v is not None], depth))
     return Unknown()
 

@@ -43,7 +43,9 @@ CONTAINERS = frozenset({
 _SAME_OR_VIEW = ("Identity", "Flatten", "Unflatten", "Dropout", "Dropout1d", "Dropout2d", "Dropout3d")
 _HOLDABLE = (Tensor, Layer, Instance, Unknown, Optional)
 _HELD = ("#rest", "#inner")
-_WRAPPERS = frozenset({"torch.nn.DataParallel", "torch.nn.parallel.DistributedDataParallel", "torch.nn.parallel.DataParallel"})
+_WRAPPERS = frozenset(
+    {"torch.nn.DataParallel", "torch.nn.parallel.DistributedDataParallel", "torch.nn.parallel.DataParallel"}
+)
 
 
 def make(r: Run, path: str, args: list[Value], keywords: dict[str, Value], node: ast.AST) -> Value | None:
@@ -70,9 +72,7 @@ def make(r: Run, path: str, args: list[Value], keywords: dict[str, Value], node:
     return layer
 
 
-def equip(
-    r: Run, fields: Fields, row: ModuleRow, args: list[Value], keywords: dict[str, Value], node: ast.AST
-) -> None:
+def equip(r: Run, fields: Fields, row: ModuleRow, args: list[Value], keywords: dict[str, Value], node: ast.AST) -> None:
     """Gives a layer the parameters that its class makes."""
     affine = keywords.get("affine", keywords.get("elementwise_affine"))
     if isinstance(affine, Const) and not affine.value:
@@ -127,7 +127,7 @@ def child_key(layer: Layer | Instance, index: Value) -> str | None:
         return index.value
     if isinstance(index.value, int) and "#rest" not in layer.f and -len(keys) <= index.value < len(keys):
         return keys[index.value]
-    if isinstance(index.value, int) and 0 <= index.value and str(index.value) in layer.f:
+    if isinstance(index.value, int) and index.value >= 0 and str(index.value) in layer.f:
         return str(index.value)
     return None
 
@@ -213,13 +213,13 @@ def opaque(r: Run, module: Unknown) -> Tensor:
 def escape(r: Run, value: Value, depth: int = 4) -> None:
     """Something out of sight has got hold of a value: what it says of flags is not certain from here on."""
     value = plain(value)
-    if is_module(value):
-        if "#escaped" in value.f:  # type: ignore[union-attr]
+    if isinstance(value, (Layer, Instance)) and is_module(value):
+        if "#escaped" in value.f:
             return
         for _, tensor in named_parameters(value):
             if tensor is not None:
                 r.write(tensor.f, "flow", Flow("unknown", MAYBE, owner=tensor))
-        r.write(value.f, "#escaped", True)  # type: ignore[union-attr]
+        r.write(value.f, "#escaped", True)
     elif isinstance(value, Optimizer):
         r.write(value.f, "complete", False)
     elif isinstance(value, Parameters):

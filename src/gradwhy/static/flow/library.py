@@ -14,7 +14,6 @@ from gradwhy.static.flow.loading import Loader
 from gradwhy.static.flow.ops import by_row, computed, cut, leaf_or_plain, sides
 from gradwhy.static.flow.values import (
     NO,
-    NONE,
     PLAIN,
     UNKNOWN_FLOW,
     Array,
@@ -23,7 +22,7 @@ from gradwhy.static.flow.values import (
     Distribution,
     Flow,
     GradMode,
-    Library,
+    Layer,
     Mapping,
     Partial,
     Scalar,
@@ -77,7 +76,9 @@ def call(r: Run, path: str, args: Args, keywords: Keywords, node: ast.AST) -> Va
         if name.endswith("trange"):
             return Seq((), Scalar())
         return args[0] if args else keywords.get("iterable", Unknown(node))
-    if root in ("torchvision", "torchaudio", "datasets") and ("transforms" in name or "datasets" in name or "load" in name):
+    if root in ("torchvision", "torchaudio", "datasets") and (
+        "transforms" in name or "datasets" in name or "load" in name
+    ):
         return Unknown(node)
     if root not in _HARMLESS:
         for value in (*args, *keywords.values()):
@@ -144,7 +145,13 @@ def function(r: Run, path: str, args: Args, keywords: Keywords, node: ast.AST) -
     inplace = keywords.get("inplace")
     result = computed(r, node, given, side, name=path)
     if isinstance(inplace, Const) and inplace.value and args and isinstance(first := plain(args[0]), Tensor):
-        r.tell("written", node, tensors=(first,), flow=first.flow, facts={"recording": bool(r.mode.on), "serial": result.flow.serial})
+        r.tell(
+            "written",
+            node,
+            tensors=(first,),
+            flow=first.flow,
+            facts={"recording": bool(r.mode.on), "serial": result.flow.serial},
+        )
     return result
 
 
@@ -157,16 +164,14 @@ def grad_mode(r: Run, path: str, args: Args, node: ast.AST) -> GradMode:
         mode.before = r.mode
         r.write(r.state, "mode", mode)
         r.tell("switched", node, facts={"on": known})
-        return GradModeCall(mode)
+        return _as_block(mode)
     on, cause = _MODES[path]
     if path == "torch.inference_mode" and given is not None:
-        on = None if known is None else not known
-        if on is None:
-            return GradMode(None, cause, node, r.frame)
+        return GradMode(None if known is None else not known, cause, node, r.frame)
     return GradMode(on, cause, node, r.frame)
 
 
-def GradModeCall(mode: GradMode) -> GradMode:  # noqa: N802
+def _as_block(mode: GradMode) -> GradMode:
     """The context that a call of ``set_grad_enabled`` gives: used in a ``with``, it is a block like no_grad's."""
     context = GradMode(mode.on, "no_grad-context", mode.at, mode.frame)
     context.before = mode.before
@@ -182,7 +187,9 @@ def _parameter(r: Run, args: Args, keywords: Keywords, node: ast.AST) -> Value:
 
 
 def _has_history(given: list[Flow]) -> bool:
-    return any(flow.kind in ("cut", "off") or _has_history(list(flow.inputs)) for flow in given if flow.kind != "unknown")
+    return any(
+        flow.kind in ("cut", "off") or _has_history(list(flow.inputs)) for flow in given if flow.kind != "unknown"
+    )
 
 
 def _variable(r: Run, args: Args, keywords: Keywords, node: ast.AST) -> Value:
@@ -199,7 +206,7 @@ def _variable(r: Run, args: Args, keywords: Keywords, node: ast.AST) -> Value:
 
 def _from_pretrained(r: Run, args: Args, keywords: Keywords, node: ast.AST) -> Value:
     """``nn.Embedding.from_pretrained(vectors)`` is frozen unless ``freeze=False`` says otherwise."""
-    layer = layers.Layer("torch.nn.Embedding", node)
+    layer = Layer("torch.nn.Embedding", node)
     flag = args[1] if len(args) > 1 else keywords.get("freeze")
     free = Const(not flag.value) if isinstance(flag, Const) else Const(False) if flag is None else flag
     layer.f["weight"] = leaf_or_plain(r, node, (), free, parameter=True)
@@ -227,7 +234,7 @@ def _sequential_checkpoint(r: Run, args: Args, keywords: Keywords, node: ast.AST
     if len(args) < 3:
         return Unknown(node)
     functions = plain(args[0])
-    layer = layers.Layer("torch.nn.Sequential", node)
+    layer = Layer("torch.nn.Sequential", node)
     if isinstance(functions, Seq):
         layers.fill(r, layer.f, layer.path, [functions])
         functions = layer
@@ -289,12 +296,21 @@ def _as_tensor(r: Run, args: Args, keywords: Keywords, node: ast.AST) -> Value:
     """``torch.as_tensor(x)`` hands a tensor through, and makes one of anything else."""
     value = plain(args[0]) if args else Unknown()
     if isinstance(value, (Tensor, Unknown)):
-        return value if len(args) == 1 and not keywords else computed(r, node, list(flows(value)), name="torch.Tensor.to")
+        return (
+            value if len(args) == 1 and not keywords else computed(r, node, list(flows(value)), name="torch.Tensor.to")
+        )
     return function(r, "torch.as_tensor", args, keywords, node)
 
 
 def _tensor_dataset(r: Run, args: Args, keywords: Keywords, node: ast.AST) -> Value:
-    return Seq((), Seq([Tensor(Flow("plain", NO, node), made=node) if isinstance(plain(a), Tensor) else Data() for a in args], kind="tuple"), "dataset")
+    return Seq(
+        (),
+        Seq(
+            [Tensor(Flow("plain", NO, node), made=node) if isinstance(plain(a), Tensor) else Data() for a in args],
+            kind="tuple",
+        ),
+        "dataset",
+    )
 
 
 def _loader(r: Run, args: Args, keywords: Keywords, node: ast.AST) -> Value:
@@ -352,7 +368,7 @@ def _functional_call(r: Run, args: Args, keywords: Keywords, node: ast.AST) -> V
     own, complete = layers.parameters(r, args[0])
     given = plain(args[1])
     stand_ins = list(flows(given))
-    if not complete or not isinstance(given, Mapping) or given.rest is not None and len(given.items) < len(own):
+    if not complete or not isinstance(given, Mapping) or (given.rest is not None and len(given.items) < len(own)):
         stand_ins.append(UNKNOWN_FLOW)
     elif len(given.items) < len(own):
         stand_ins += [tensor.flow for name, tensor in own if name not in given.items]

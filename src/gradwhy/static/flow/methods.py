@@ -55,7 +55,13 @@ def attribute(r: Run, owner: Value, name: str, node: ast.AST) -> Value:
         if isinstance(found, Value):
             return found
         if isinstance(owner, Layer):
-            return owner.f.get("#training", TRUE) if name == "training" else Scalar() if name.endswith("features") else Method(owner, name)
+            return (
+                owner.f.get("#training", TRUE)
+                if name == "training"
+                else Scalar()
+                if name.endswith("features")
+                else Method(owner, name)
+            )
         made = Unknown(node)
         if name not in ("shape", "device", "dtype"):
             owner.f.setdefault(f"#{name}", made)
@@ -80,7 +86,11 @@ def attribute(r: Run, owner: Value, name: str, node: ast.AST) -> Value:
         group = Mapping({"params": Seq(owner.f["params"])}, Scalar())
         return Seq((), group)
     if isinstance(owner, Distribution):
-        return computed(r, node, [owner.flow]) if name in ("mean", "variance", "stddev", "probs", "logits", "loc", "scale") else Method(owner, name)
+        return (
+            computed(r, node, [owner.flow])
+            if name in ("mean", "variance", "stddev", "probs", "logits", "loc", "scale")
+            else Method(owner, name)
+        )
     if isinstance(owner, (Seq, Mapping, Const, Scalar, Optimizer)):
         return Method(owner, name)
     return Unknown(node)
@@ -189,9 +199,7 @@ def _distribution(
     return Unknown(node)
 
 
-def _super(
-    r: Run, owner: Super, name: str, args: list[Value], keywords: dict[str, Value], node: ast.AST
-) -> Value:
+def _super(r: Run, owner: Super, name: str, args: list[Value], keywords: dict[str, Value], node: ast.AST) -> Value:
     for base in owner.cls.bases:
         found = base.find(name)
         if found is not None:
@@ -237,9 +245,7 @@ def base_forward(r: Run, receiver: Instance, args: list[Value], keywords: dict[s
     return Unknown(node)
 
 
-def _unknown(
-    r: Run, owner: Value, name: str, args: list[Value], keywords: dict[str, Value], node: ast.AST
-) -> Value:
+def _unknown(r: Run, owner: Value, name: str, args: list[Value], keywords: dict[str, Value], node: ast.AST) -> Value:
     """A method of something that the file does not show."""
     if name in _MODULE_ONLY and isinstance(owner, Unknown):
         return module_methods.call(r, owner, name, args, keywords, node)

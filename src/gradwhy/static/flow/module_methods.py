@@ -28,14 +28,14 @@ from gradwhy.static.flow.values import (
 if TYPE_CHECKING:
     from gradwhy.static.flow.run import Run
 
-_SELF = frozenset({"to", "cuda", "cpu", "half", "float", "double", "bfloat16", "type", "xpu", "to_empty", "share_memory"})
+_SELF = frozenset(
+    {"to", "cuda", "cpu", "half", "float", "double", "bfloat16", "type", "xpu", "to_empty", "share_memory"}
+)
 _QUIET = frozenset({"log", "log_dict", "save_hyperparameters", "extra_repr", "register_full_backward_hook", "print",
                     "register_forward_pre_hook", "register_backward_hook", "compile", "toggle_optimizer", "freeze"})  # fmt: skip
 
 
-def call(
-    r: Run, owner: Value, name: str, args: list[Value], keywords: dict[str, Value], node: ast.AST
-) -> Value:
+def call(r: Run, owner: Value, name: str, args: list[Value], keywords: dict[str, Value], node: ast.AST) -> Value:
     """``module.name(...)``."""
     if name in ("parameters", "named_parameters"):
         return parameters(r, owner, name)
@@ -124,7 +124,9 @@ def parameters(r: Run, owner: Value, name: str) -> Parameters:
 def _modules(owner: Value, name: str) -> Seq:
     named = name.startswith("named")
     if name.endswith("children"):
-        pairs = [(key, value) for key, value in layers.children(owner) if is_module(value) or isinstance(value, Unknown)]
+        pairs = [
+            (key, value) for key, value in layers.children(owner) if is_module(value) or isinstance(value, Unknown)
+        ]
     else:
         pairs = list(layers.named_modules(owner))
     items = [Seq((Const(k), v), kind="tuple") if named else v for k, v in pairs]
@@ -143,7 +145,11 @@ def _grow(r: Run, owner: Value, name: str, args: list[Value]) -> Value:
         for key, value in given.items.items():
             r.write(owner.f, str(key), value)
     else:
-        r.write(owner.f, "#rest", given.rest or (given.items[0] if given.items else Unknown()) if isinstance(given, Seq) else given)
+        r.write(
+            owner.f,
+            "#rest",
+            given.rest or (given.items[0] if given.items else Unknown()) if isinstance(given, Seq) else given,
+        )
     return owner
 
 

@@ -69,8 +69,8 @@ def in_mode(r: Run, flow: Flow) -> Flow:
         if part.inference is not None:
             if flow.name == "[:]" or r.table.is_view(flow.name):
                 flow.inference = part.inference
-            elif flow.grad == YES and mode.on:
-                r.tell("inference-used", flow.at or flow.op, flow=flow, facts={"made": part, "aside": part in flow.side})  # type: ignore[arg-type]
+            elif flow.grad == YES and mode.on and flow.at is not None:
+                r.tell("inference-used", flow.at, flow=flow, facts={"made": part, "aside": part in flow.side})
     return flow
 
 

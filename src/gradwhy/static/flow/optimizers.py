@@ -81,9 +81,7 @@ def _owners(value: Value, depth: int = 4) -> Iterator[Value]:
             yield from _owners(part, depth - 1)
 
 
-def call(
-    r: Run, owner: Optimizer, name: str, args: list[Value], keywords: dict[str, Value], node: ast.AST
-) -> Value:
+def call(r: Run, owner: Optimizer, name: str, args: list[Value], keywords: dict[str, Value], node: ast.AST) -> Value:
     """``optimizer.name(...)``."""
     if name == "step":
         closure = plain(args[0] if args else keywords.get("closure", NONE))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 from gradwhy.source.text import SourceText
 from gradwhy.static.flow import expressions, functions, statements
@@ -114,9 +115,9 @@ class Run:
             self.frame.withs.pop()
             self.write(self.state, "mode", before)
 
-    def tell(self, kind: str, at: ast.AST, **more: object) -> None:
+    def tell(self, kind: str, at: ast.AST, **more: Any) -> None:
         """Leaves an event for the rules."""
-        self.events.append(Event(kind, at, self.frame, **more))  # type: ignore[arg-type]
+        self.events.append(Event(kind, at, self.frame, **more))
 
     def flow(self, kind: str, grad: int, at: ast.AST, inputs: tuple[Flow, ...] = (), cause: str = "") -> Flow:
         return Flow(kind, grad, at, self.frame, inputs, cause)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from gradwhy.static.flow import assignment, functions, imports
@@ -87,8 +88,8 @@ def _if(r: Run, node: ast.If) -> bool:
     return branches(
         r,
         [
-            lambda: (narrowed(r, node.test, True), r.block(node.body))[1],
-            lambda: (narrowed(r, node.test, False), r.block(node.orelse))[1],
+            lambda: narrowed(r, node.test, True) or r.block(node.body),
+            lambda: narrowed(r, node.test, False) or r.block(node.orelse),
         ],
     )
 
@@ -124,12 +125,11 @@ def _for(r: Run, node: ast.For | ast.AsyncFor) -> bool:
             r.write(r.state, "mode", mode)
             assignment.bind(r, node.target, item)
 
-        starts = [lambda item=item: start(item) for item in items]  # type: ignore[misc]
-        dead = _loop(r, node.body, node.orelse, starts, exact, starts[-1] if starts else another)
+        dead = _loop(r, node.body, node.orelse, [partial(start, item) for item in items], exact, another)
         r.write(r.state, "mode", before)
         return dead
-    plain_starts = [lambda item=item: assignment.bind(r, node.target, item) for item in items]  # type: ignore[misc]
-    return _loop(r, node.body, node.orelse, plain_starts, exact, another)
+    starts = [partial(assignment.bind, r, node.target, item) for item in items]
+    return _loop(r, node.body, node.orelse, starts, exact, another)
 
 
 def _while(r: Run, node: ast.While) -> bool:
@@ -152,9 +152,9 @@ def _loop(
     r: Run,
     body: list[ast.stmt],
     orelse: list[ast.stmt],
-    starts: list[Callable[[], None]],
+    starts: Sequence[Callable[[], object]],
     exact: bool,
-    another: Callable[[], None],
+    another: Callable[[], object],
 ) -> bool:
     """Each start is one pass. A loop that is not known in full does run: for two passes, and for a few more where the second
     leaves something else behind than the first did."""
@@ -194,7 +194,7 @@ def _loop(
     return False
 
 
-def _pass(r: Run, loop: Loop, body: list[ast.stmt], start: Callable[[], None]) -> bool:
+def _pass(r: Run, loop: Loop, body: list[ast.stmt], start: Callable[[], object]) -> bool:
     """Runs the body once; False where control does not come to its end."""
     loop.start, loop.start_born = r.trail.mark, now()
     loop.continues = []
@@ -211,7 +211,11 @@ def _pass(r: Run, loop: Loop, body: list[ast.stmt], start: Callable[[], None]) -
 
 
 def _settled(before: Changes, after: Changes) -> bool:
-    return all(key in before and _kind(before[key][2]) == _kind(change[2]) for key, change in after.items() if _lasts(change[2]))
+    return all(
+        key in before and _kind(before[key][2]) == _kind(change[2])
+        for key, change in after.items()
+        if _lasts(change[2])
+    )
 
 
 def _lasts(value: Any) -> bool:
@@ -234,7 +238,11 @@ def _kind(value: Any) -> object:
         return value.grad
     if isinstance(value, GradMode):
         return value.on
-    return (Const, value.value) if isinstance(value, Const) and isinstance(value.value, (bool, type(None))) else type(value)
+    return (
+        (Const, value.value)
+        if isinstance(value, Const) and isinstance(value.value, (bool, type(None)))
+        else type(value)
+    )
 
 
 def _widen(r: Run, mark: int) -> None:

@@ -87,7 +87,7 @@ def call(r: Run, owner: Tensor, name: str, args: list[Value], keywords: dict[str
         # x.detach().numpy(): the detach is there for the array.
         given = list(behind)
     if row is not None and full in r.table.names_of(row):
-        stand_in = [Tensor(flow) for flow in given] if row.effect == "leaves" else everything
+        stand_in: list[Value] = [Tensor(flow) for flow in given] if row.effect == "leaves" else everything
         result = by_row(r, row, full, stand_in, keywords, node, side)
         if result is not None:
             if isinstance(result, Tensor) and row.effect == "detaches":

@@ -48,25 +48,26 @@ def is_none(value: Value) -> bool | None:
     return False
 
 
-def narrowed(r: Run, test: ast.expr, outcome: bool) -> None:
-    """In the branch of a test, a name that may be None is known to be or not to be."""
+def narrowed(r: Run, test: ast.expr, outcome: bool) -> bool:
+    """In the branch of a test, a name that may be None is known to be or not to be. False: control goes on."""
     while isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
         test, outcome = test.operand, not outcome
     if isinstance(test, ast.BoolOp):
         if isinstance(test.op, ast.And) is outcome:
             for part in test.values:
                 narrowed(r, part, outcome)
-        return
+        return False
     if isinstance(test, ast.Compare) and len(test.ops) == 1 and isinstance(test.comparators[0], ast.Constant):
         if test.comparators[0].value is not None or not isinstance(test.ops[0], (ast.Is, ast.IsNot)):
-            return
+            return False
         not_none = isinstance(test.ops[0], ast.IsNot) is outcome
         test = test.left
     else:
         not_none = outcome
         if not outcome:
-            return
+            return False
     if isinstance(test, ast.Name):
         value = r.frame.env.get(test.id)
         if isinstance(value, Optional):
             r.write(r.frame.env, test.id, value.value if not_none else NONE)
+    return False

@@ -27,7 +27,21 @@ class Flow:
     switched it off), "leaf", "frozen", "plain", "join" (one or the other), "unknown".
     """
 
-    __slots__ = ("at", "cause", "frame", "grad", "inference", "inputs", "inside", "kind", "name", "op", "owner", "serial", "side")
+    __slots__ = (
+        "at",
+        "cause",
+        "frame",
+        "grad",
+        "inference",
+        "inputs",
+        "inside",
+        "kind",
+        "name",
+        "op",
+        "owner",
+        "serial",
+        "side",
+    )
 
     def __init__(
         self,
@@ -408,9 +422,7 @@ def is_module(value: Value) -> bool:
 def flows(value: Value, depth: int = 4) -> Iterator[Flow]:
     """The histories of the tensors, arrays and numbers in a value."""
     value = plain(value)
-    if isinstance(value, Tensor):
-        yield value.flow
-    elif isinstance(value, (Array, Distribution)):
+    if isinstance(value, (Tensor, Array, Distribution)):
         yield value.flow
     elif isinstance(value, Scalar):
         if value.flow is not None:

@@ -47,7 +47,11 @@ def _still(module: Value) -> bool:
 
 def _differs(module: Value) -> bool:
     """Whether the mode makes a difference to it."""
-    parts = [part.path if isinstance(part, Layer) else part.cls.base for part in all_modules(module) if isinstance(part, (Layer, Instance))]
+    parts = [
+        part.path if isinstance(part, Layer) else part.cls.base
+        for part in all_modules(module)
+        if isinstance(part, (Layer, Instance))
+    ]
     return any(name in path for path in parts for name in _DIFFERENT)
 
 
@@ -58,7 +62,9 @@ def _all_held(module: Value, held: set[int]) -> bool:
 
 def _tell(program: Program, switch: Event, step: Event) -> Finding:
     place, here = Place(switch.at, switch.frame), Place(step.at, step.frame)
-    facts: dict[str, Argument] = {"name": Code(program.text(getattr(getattr(switch.at, "func", None), "value", switch.at)))}
+    facts: dict[str, Argument] = {
+        "name": Code(program.text(getattr(getattr(switch.at, "func", None), "value", switch.at)))
+    }
     return program.finding(
         CAUSE,
         place,

@@ -23,7 +23,11 @@ def check(program: Program) -> Iterable[Finding]:
             continue
         seen.add(id(event.at))
         place, made = Place(event.at, event.frame), Place(flow.at, flow.frame)
-        owner = event.at.value if isinstance(event.at, ast.Attribute) else getattr(getattr(event.at, "func", None), "value", None)
+        owner = (
+            event.at.value
+            if isinstance(event.at, ast.Attribute)
+            else getattr(getattr(event.at, "func", None), "value", None)
+        )
         facts: dict[str, Argument] = {"name": Code(program.text(owner))}
         yield program.finding(
             CAUSE,
@@ -31,6 +35,9 @@ def check(program: Program) -> Iterable[Finding]:
             Message(f"{CAUSE}.headline", facts),
             symptom="requires-grad-non-leaf",
             surfaces=place,
-            path=[program.step(made, Message(f"{CAUSE}.made", facts)), program.step(place, Message(f"{CAUSE}.flagged"))],
+            path=[
+                program.step(made, Message(f"{CAUSE}.made", facts)),
+                program.step(place, Message(f"{CAUSE}.flagged")),
+            ],
             fixes=[Fix(title=Message(f"{CAUSE}.advice", facts), applicability="display")],
         )

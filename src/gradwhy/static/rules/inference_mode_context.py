@@ -34,14 +34,22 @@ def _saved(program: Program) -> Iterator[Finding]:
         where = made.op if made.kind == "off" else made.at
         name = program.text(where)
         facts: dict[str, Argument] = {"name": Code(name)}
-        steps = [program.step(Place(where, made.inside or made.frame), Message(f"{CAUSE}.made", facts))] if where is not None else []
+        steps = (
+            [program.step(Place(where, made.inside or made.frame), Message(f"{CAUSE}.made", facts))]
+            if where is not None
+            else []
+        )
         yield program.finding(
             CAUSE,
             place,
             Message(f"{CAUSE}.headline-inference", facts),
             symptom="inference-tensor",
             surfaces=here,
-            path=[program.step(place, Message(f"{CAUSE}.opened")), *steps, program.step(here, Message(f"{CAUSE}.used"))],
+            path=[
+                program.step(place, Message(f"{CAUSE}.opened")),
+                *steps,
+                program.step(here, Message(f"{CAUSE}.used")),
+            ],
             fixes=[Fix(title=Message(f"{CAUSE}.advice-inference"), applicability="display")],
         )
 

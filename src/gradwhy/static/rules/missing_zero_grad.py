@@ -31,7 +31,9 @@ def check(program: Program) -> Iterable[Finding]:
             continue
         told.add(id(again.at))
         place, step = Place(again.at, again.frame), Place(program.events[second].at, program.events[second].frame)
-        facts: dict[str, Argument] = {"optimizer": Code(program.text(getattr(getattr(step.node, "func", None), "value", step.node)))}
+        facts: dict[str, Argument] = {
+            "optimizer": Code(program.text(getattr(getattr(step.node, "func", None), "value", step.node)))
+        }
         yield program.finding(
             CAUSE,
             place,

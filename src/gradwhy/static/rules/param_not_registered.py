@@ -7,11 +7,13 @@ from collections.abc import Iterable, Iterator
 from gradwhy.findings import Argument, Code, Finding, Fix, Message
 from gradwhy.static import unheld
 from gradwhy.static.flow.frames import Event
-from gradwhy.static.flow.values import Function, Instance, Mapping, Parameters, Seq, Tensor, is_module, plain
+from gradwhy.static.flow.values import Instance, Mapping, Parameters, Seq, Tensor, is_module, plain
 from gradwhy.static.program import Place, Program
 
 CAUSE = "param-not-registered"
-_MISSPELT = frozenset({"_init_", "__init_", "_init__", "__int__", "__ini__", "__inti__", "__iniit__", "_int_", "__intit__"})
+_MISSPELT = frozenset(
+    {"_init_", "__init_", "_init__", "__int__", "__ini__", "__inti__", "__iniit__", "_int_", "__intit__"}
+)
 
 
 def check(program: Program) -> Iterable[Finding]:
@@ -25,7 +27,12 @@ def _empty(program: Program) -> Iterator[Finding]:
     """An optimizer that is given no parameter, by a module that holds some where ``parameters()`` does not look."""
     for event in program.each("optimizer"):
         owner = event.value.owner if isinstance(event.value, Parameters) else None
-        if event.tensors or event.optimizer is None or not event.optimizer.f["complete"] or not isinstance(owner, Instance):
+        if (
+            event.tensors
+            or event.optimizer is None
+            or not event.optimizer.f["complete"]
+            or not isinstance(owner, Instance)
+        ):
             continue
         hidden = next((found for e in program.events if e.value is owner and (found := _hides(e)) is not None), None)
         if hidden is None:
@@ -39,7 +46,10 @@ def _empty(program: Program) -> Iterator[Finding]:
             Message(f"{CAUSE}.headline-{key}", facts),
             symptom="empty-optimizer",
             surfaces=Place(event.at, event.frame),
-            path=[program.step(place, Message(f"{CAUSE}.at-{key}")), program.step(Place(event.at, event.frame), Message(f"{CAUSE}.at-none"))],
+            path=[
+                program.step(place, Message(f"{CAUSE}.at-{key}")),
+                program.step(Place(event.at, event.frame), Message(f"{CAUSE}.at-none")),
+            ],
             fixes=[Fix(title=Message(f"{CAUSE}.advice-{key}"), applicability="display")],
         )
 
@@ -50,7 +60,11 @@ def _hides(event: Event) -> tuple[str, Event] | None:
         return "tensor", event
     if event.kind == "attribute" and isinstance(after, (Seq, Mapping)):
         parts = after.items.values() if isinstance(after, Mapping) else after.items
-        if any(is_module(plain(part)) or (isinstance(part, Tensor) and part.parameter) for part in (*parts, after.rest) if part is not None):
+        if any(
+            is_module(plain(part)) or (isinstance(part, Tensor) and part.parameter)
+            for part in (*parts, after.rest)
+            if part is not None
+        ):
             return "list", event
     return None
 
@@ -59,9 +73,12 @@ def _constructors(program: Program) -> Iterator[Finding]:
     for function in program.run.functions.values():
         cls = function.cls
         name = function.name.rpartition(".")[2]
-        if cls is None or name not in _MISSPELT or not cls.base.startswith("torch.nn.") or cls.find("__init__") is not None:
-            continue
-        if not isinstance(function, Function):
+        if (
+            cls is None
+            or name not in _MISSPELT
+            or not cls.base.startswith("torch.nn.")
+            or cls.find("__init__") is not None
+        ):
             continue
         place = Place(function.node, None)
         facts = {"name": Code(cls.name), "subject": Code(name)}

@@ -27,7 +27,9 @@ def check(program: Program) -> Iterable[Finding]:
         if not new:
             continue
         for optimizer in _holding(events[:index], event):
-            stepped = next((later for later in events[index:] if later.kind == "step" and later.optimizer is optimizer), None)
+            stepped = next(
+                (later for later in events[index:] if later.kind == "step" and later.optimizer is optimizer), None
+            )
             if stepped is None or id(optimizer.made) in told or _given(events, optimizer, stepped, new):
                 continue
             told.add(id(optimizer.made))
@@ -53,7 +55,12 @@ def _abandoned(program: Program) -> Iterator[tuple[Optimizer, Event]]:
     for optimizer in program.optimizers:
         stepped = next((event for event in program.each("step") if event.optimizer is optimizer), None)
         params = optimizer.f["params"]
-        if stepped is not None and optimizer.f["complete"] and params and all(t.parameter and t.flow.kind == "leaf" for t in params):
+        if (
+            stepped is not None
+            and optimizer.f["complete"]
+            and params
+            and all(t.parameter and t.flow.kind == "leaf" for t in params)
+        ):
             yield optimizer, stepped
 
 
@@ -75,7 +82,10 @@ def _holding(before: list[Event], event: Event) -> Iterator[Optimizer]:
 def _given(events: list[Event], optimizer: Optimizer, stepped: Event, new: list[Tensor]) -> bool:
     """Whether the optimizer was given the new tensors, by then or later, or they train elsewhere."""
     keys = {id(tensor) for tensor in new}
-    return any(event.kind == "optimizer" and keys & {id(t) for t in event.tensors} and event.optimizer is optimizer for event in events)
+    return any(
+        event.kind == "optimizer" and keys & {id(t) for t in event.tensors} and event.optimizer is optimizer
+        for event in events
+    )
 
 
 def _tensors(value: object) -> list[Tensor]:
@@ -90,14 +100,21 @@ def _tensors(value: object) -> list[Tensor]:
 def _tell(program: Program, event: Event, optimizer: Optimizer, stepped: Event) -> Finding:
     built, here = Place(optimizer.made, optimizer.frame), Place(event.at, event.frame)
     name = _name(program, optimizer)
-    facts: dict[str, Argument] = {"subject": Code(program.text(event.at)), "optimizer": Code(name), "name": Code(program.text(event.at))}
+    facts: dict[str, Argument] = {
+        "subject": Code(program.text(event.at)),
+        "optimizer": Code(name),
+        "name": Code(program.text(event.at)),
+    }
     return program.finding(
         CAUSE,
         built,
         Message(f"{CAUSE}.headline-replaced", facts),
         symptom="silent-stale-optimizer",
         surfaces=Place(stepped.at, stepped.frame),
-        path=[program.step(built, Message(f"{CAUSE}.built")), program.step(here, Message(f"{CAUSE}.headline-replaced", facts))],
+        path=[
+            program.step(built, Message(f"{CAUSE}.built")),
+            program.step(here, Message(f"{CAUSE}.headline-replaced", facts)),
+        ],
         fixes=[Fix(title=Message(f"{CAUSE}.advice-replaced", facts), applicability="display")],
     )
 
@@ -112,7 +129,11 @@ def _name(program: Program, optimizer: Optimizer) -> str:
 def _tell_abandoned(program: Program, optimizer: Optimizer, stepped: Event) -> Finding:
     built = Place(optimizer.made, optimizer.frame)
     name = _name(program, optimizer)
-    facts: dict[str, Argument] = {"count": len(optimizer.f["params"]), "optimizer": Code(name), "name": Code("model.parameters()")}
+    facts: dict[str, Argument] = {
+        "count": len(optimizer.f["params"]),
+        "optimizer": Code(name),
+        "name": Code("model.parameters()"),
+    }
     return program.finding(
         CAUSE,
         built,

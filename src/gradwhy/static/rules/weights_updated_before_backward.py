@@ -20,8 +20,8 @@ def check(program: Program) -> Iterable[Finding]:
     """A pass goes through a layer that saved its weight, and the weight was stepped after that."""
     seen: set[int] = set()
     for event in program.each("backward", "grad"):
-        reach: Reach = event.facts["reach"]  # type: ignore[assignment]
-        stepped: list[tuple[Tensor, tuple[int, ast.AST, Frame]]] = event.facts["stepped"]  # type: ignore[assignment]
+        reach: Reach = event.facts["reach"]
+        stepped: list[tuple[Tensor, tuple[int, ast.AST, Frame]]] = event.facts["stepped"]
         steps = {id(tensor): step for tensor, step in stepped}
         for flow in reach.stations.values():
             step = _later_step(program, flow, steps)
@@ -49,10 +49,17 @@ def check(program: Program) -> Iterable[Finding]:
             break
 
 
-def _later_step(program: Program, flow: Flow, steps: dict[int, tuple[int, ast.AST, Frame]]) -> tuple[int, ast.AST, Frame] | None:
+def _later_step(
+    program: Program, flow: Flow, steps: dict[int, tuple[int, ast.AST, Frame]]
+) -> tuple[int, ast.AST, Frame] | None:
     """The step that changed a weight which this layer saved: it does where its input has a path, and multiplies."""
     row = program.run.table.module(flow.name)
-    if flow.kind != "op" or row is None or "weight" not in row.parameters or flow.name.endswith(("Embedding", "EmbeddingBag")):
+    if (
+        flow.kind != "op"
+        or row is None
+        or "weight" not in row.parameters
+        or flow.name.endswith(("Embedding", "EmbeddingBag"))
+    ):
         return None
     given = [part for part in flow.inputs if part.owner is None or not part.owner.parameter]
     if not any(part.grad == YES for part in given):
