@@ -23,8 +23,9 @@ import torch
 
 from gradwhy.source.slicing import bound_names, targets
 from gradwhy.source.text import SourceText
+from gradwhy.static.flow.histories import MAYBE, NO, Value
 from gradwhy.static.flow.run import Run
-from gradwhy.static.flow.values import MAYBE, NO, Tensor, Value, plain
+from gradwhy.static.flow.values import Tensor, plain
 
 HERE = Path(__file__).parent
 CLAIM = re.compile(r"# grad: (.+)$")

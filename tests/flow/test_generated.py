@@ -12,8 +12,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from gradwhy.source.text import SourceText
+from gradwhy.static.flow.histories import MAYBE, NO, YES
 from gradwhy.static.flow.run import Run
-from gradwhy.static.flow.values import MAYBE, NO, YES, Tensor, plain
+from gradwhy.static.flow.values import Tensor, plain
 
 HEAD = """\
 import random

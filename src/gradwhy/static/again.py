@@ -10,7 +10,7 @@ from gradwhy.static import lost
 from gradwhy.static.blame import seen_from
 from gradwhy.static.flow.frames import Event, Frame
 from gradwhy.static.flow.gradients import Freed, Reach
-from gradwhy.static.flow.values import YES, Flow
+from gradwhy.static.flow.histories import YES, Flow
 from gradwhy.static.program import Place, Program
 
 SYMPTOM = "second-backward"

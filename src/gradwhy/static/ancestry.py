@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from gradwhy.static.flow.values import NO, Flow
+from gradwhy.static.flow.histories import NO, Flow
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,8 @@ from gradwhy.source.slicing import bound_names, dotted_name, names_read
 from gradwhy.static.ancestry import Station, stations
 from gradwhy.static.flow.frames import Event, Frame
 from gradwhy.static.flow.gradients import Reach
-from gradwhy.static.flow.values import NO, PLAIN, YES, Flow, Tensor, Value, is_module
+from gradwhy.static.flow.histories import NO, PLAIN, YES, Flow, Value
+from gradwhy.static.flow.values import Tensor, is_module
 from gradwhy.static.program import Place, Program
 
 _CONVERSIONS = frozenset({"detach", "data-attribute", "item", "numpy-roundtrip", "tensor-rebuild"})

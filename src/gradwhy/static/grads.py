@@ -6,8 +6,9 @@ import ast
 from collections.abc import Iterator
 
 from gradwhy.findings import Argument, Code, Finding, Fix, Message
+from gradwhy.static.flow.histories import YES, Flow
 from gradwhy.static.flow.layers import named_parameters
-from gradwhy.static.flow.values import YES, Flow, Instance, Tensor, is_module
+from gradwhy.static.flow.values import Instance, Tensor, is_module
 from gradwhy.static.program import Place, Program
 
 _CONVERSIONS = frozenset({"to", "cuda", "cpu", "double", "half", "bfloat16", "float", "type", "type_as"})

@@ -10,7 +10,8 @@ from gradwhy.static.ancestry import stations
 from gradwhy.static.blame import Blame, blame, cuts, of_cut, seen_from
 from gradwhy.static.flow.frames import Event, Frame
 from gradwhy.static.flow.gradients import Reach
-from gradwhy.static.flow.values import NO, PLAIN, YES, Flow, Tensor
+from gradwhy.static.flow.histories import NO, PLAIN, YES, Flow
+from gradwhy.static.flow.values import Tensor
 from gradwhy.static.program import Place, Program
 
 NO_GRAD = "One of the differentiated Tensors does not require grad"

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from gradwhy.findings import Argument, Code, Finding, Fix, Message
 from gradwhy.static import lost
 from gradwhy.static.flow.gradients import Reach
-from gradwhy.static.flow.values import YES, Flow
+from gradwhy.static.flow.histories import YES, Flow
 from gradwhy.static.program import Place, Program
 
 CAUSE = "loss-accumulated"

@@ -10,7 +10,7 @@ from gradwhy.findings import Code, Evidence, Finding, Fix, Message
 from gradwhy.static import remedy
 from gradwhy.static.blame import Blame, blame
 from gradwhy.static.flow.frames import Event
-from gradwhy.static.flow.values import NO, YES, Flow
+from gradwhy.static.flow.histories import NO, YES, Flow
 from gradwhy.static.program import Place, Program
 
 SYMPTOM = "no-graph"

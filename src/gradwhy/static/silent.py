@@ -10,7 +10,8 @@ from gradwhy.static.ancestry import Station, stations
 from gradwhy.static.blame import cuts, of_cut
 from gradwhy.static.flow.frames import Event
 from gradwhy.static.flow.gradients import Reach
-from gradwhy.static.flow.values import NO, YES, Flow, Tensor
+from gradwhy.static.flow.histories import NO, YES, Flow
+from gradwhy.static.flow.values import Tensor
 from gradwhy.static.program import Place, Program
 
 _LINEAR = frozenset({"add", "sub", "neg", "mul", "truediv", "torch.add", "torch.sub"})

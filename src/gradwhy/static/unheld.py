@@ -9,7 +9,8 @@ from gradwhy.findings import Argument, Code, Finding, Fix, Message
 from gradwhy.static import lost
 from gradwhy.static.flow.frames import Event
 from gradwhy.static.flow.gradients import Reach
-from gradwhy.static.flow.values import Instance, Layer, Mapping, Optimizer, Seq, Tensor, Value, is_module, plain
+from gradwhy.static.flow.histories import Value
+from gradwhy.static.flow.values import Instance, Layer, Mapping, Optimizer, Seq, Tensor, is_module, plain
 from gradwhy.static.program import Place, Program
 
 

@@ -8,8 +8,8 @@ from typing import TypeAlias
 from gradwhy.findings import Argument, Code, Finding, Fix, Message
 from gradwhy.static.flow.frames import Event
 from gradwhy.static.flow.gradients import Reach
+from gradwhy.static.flow.histories import YES, Flow
 from gradwhy.static.flow.tensors import PARTS
-from gradwhy.static.flow.values import YES, Flow
 from gradwhy.static.program import Place, Program
 
 Saves: TypeAlias = Callable[[str], bool]

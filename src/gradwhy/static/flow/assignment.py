@@ -6,6 +6,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from gradwhy.static.flow import flags, layers, operators
+from gradwhy.static.flow.histories import Value
 from gradwhy.static.flow.iterating import unpacked
 from gradwhy.static.flow.joining import join
 from gradwhy.static.flow.values import (
@@ -20,7 +21,6 @@ from gradwhy.static.flow.values import (
     Seq,
     Tensor,
     Unknown,
-    Value,
     is_module,
     plain,
 )

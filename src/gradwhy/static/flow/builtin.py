@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from gradwhy.static.flow import assignment, containers, iterating, methods
+from gradwhy.static.flow.histories import Flow, Value
 from gradwhy.static.flow.joining import element, join, join_all
 from gradwhy.static.flow.ops import computed, cut
 from gradwhy.static.flow.truth import is_none, truth
@@ -16,7 +17,6 @@ from gradwhy.static.flow.values import (
     Class,
     Const,
     Data,
-    Flow,
     Instance,
     Layer,
     Library,
@@ -28,7 +28,6 @@ from gradwhy.static.flow.values import (
     Super,
     Tensor,
     Unknown,
-    Value,
     flows,
     plain,
 )
@@ -367,7 +366,8 @@ _KNOWN: dict[str, Callable[[Run, Args, Keywords, ast.AST], Value]] = {
     "dict": _dict, "float": _number, "int": _number, "str": _text, "bool": _bool, "sum": _sum, "max": _least, "min": _least,
     "abs": _abs, "isinstance": _isinstance, "getattr": _getattr, "setattr": _setattr, "hasattr": _hasattr, "next": _next,
     "iter": _first, "map": _map, "filter": _filter, "super": _super, "any": _quantified(True), "all": _quantified(False),
-    "round": _number, "id": _scalar, "hash": _scalar, "repr": _scalar, "format": _scalar, "input": _scalar, "ord": _scalar, "chr": _scalar,
+    "round": _number, "id": _scalar, "hash": _scalar, "repr": _scalar, "format": _scalar, "input": _scalar, "ord": _scalar,
+    "chr": _scalar,
     "issubclass": _scalar, "callable": _scalar, "pow": _scalar, "divmod": _scalar,
 }  # fmt: skip
 NAMES = frozenset({*_KNOWN, "type", "vars", "dir", "open", "object", "globals", "locals", "slice", "Exception", "ValueError",

@@ -2,17 +2,8 @@
 
 from __future__ import annotations
 
-from gradwhy.static.flow.values import (
-    Flow,
-    Instance,
-    Layer,
-    Mapping,
-    Optional,
-    Seq,
-    Tensor,
-    Unknown,
-    Value,
-)
+from gradwhy.static.flow.histories import Flow, Value
+from gradwhy.static.flow.values import Instance, Layer, Mapping, Optional, Seq, Tensor, Unknown
 
 
 def clone(value: Value, done: dict[int, Value] | None = None) -> Value:

@@ -5,17 +5,9 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
+from gradwhy.static.flow.histories import Value
 from gradwhy.static.flow.joining import element, join, join_all
-from gradwhy.static.flow.values import (
-    NONE,
-    Const,
-    Mapping,
-    Scalar,
-    Seq,
-    Unknown,
-    Value,
-    plain,
-)
+from gradwhy.static.flow.values import NONE, Const, Mapping, Scalar, Seq, Unknown, plain
 
 if TYPE_CHECKING:
     from gradwhy.static.flow.run import Run

@@ -6,7 +6,8 @@ import ast
 import difflib
 from typing import TYPE_CHECKING
 
-from gradwhy.static.flow.values import MAYBE, NO, YES, Const, Flow, Instance, Tensor, Value
+from gradwhy.static.flow.histories import MAYBE, NO, YES, Flow, Value
+from gradwhy.static.flow.values import Const, Instance, Tensor
 
 if TYPE_CHECKING:
     from gradwhy.static.flow.frames import Frame

@@ -6,8 +6,9 @@ import ast
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from gradwhy.static.flow.histories import Fields, Flow, GradMode, Value, now
 from gradwhy.static.flow.trail import Changes
-from gradwhy.static.flow.values import Fields, Flow, GradMode, Optimizer, Tensor, Value, now
+from gradwhy.static.flow.values import Optimizer, Tensor
 
 if TYPE_CHECKING:
     from collections.abc import Callable

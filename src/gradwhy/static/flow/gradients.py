@@ -6,21 +6,9 @@ import ast
 from typing import TYPE_CHECKING, NamedTuple
 
 from gradwhy.static.flow.frames import Stepped
+from gradwhy.static.flow.histories import MAYBE, NO, YES, Flow, Value, now
 from gradwhy.static.flow.ops import computed, cut
-from gradwhy.static.flow.values import (
-    MAYBE,
-    NO,
-    YES,
-    Const,
-    Flow,
-    Seq,
-    Tensor,
-    Unknown,
-    Value,
-    flows,
-    now,
-    plain,
-)
+from gradwhy.static.flow.values import Const, Seq, Tensor, Unknown, flows, plain
 
 if TYPE_CHECKING:
     from gradwhy.static.flow.frames import Frame

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from gradwhy.static.flow.histories import Value
 from gradwhy.static.flow.joining import element, join_all
 from gradwhy.static.flow.loading import Loader, batches
 from gradwhy.static.flow.values import (
@@ -20,7 +21,6 @@ from gradwhy.static.flow.values import (
     Seq,
     Tensor,
     Unknown,
-    Value,
     plain,
 )
 

@@ -5,15 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from gradwhy.static.flow.frames import Stepped
+from gradwhy.static.flow.histories import ALL, MAYBE, PLAIN, Flow, GradMode, Value
 from gradwhy.static.flow.trail import MISSING, distinct
 from gradwhy.static.flow.values import (
-    ALL,
-    MAYBE,
-    PLAIN,
     Array,
     Const,
-    Flow,
-    GradMode,
     Instance,
     Layer,
     Mapping,
@@ -22,7 +18,6 @@ from gradwhy.static.flow.values import (
     Seq,
     Tensor,
     Unknown,
-    Value,
     plain,
 )
 

@@ -6,17 +6,13 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from gradwhy.static.flow.histories import MAYBE, UNKNOWN_FLOW, YES, Fields, Flow, Value
 from gradwhy.static.flow.joining import join_all
 from gradwhy.static.flow.ops import computed, leaf_or_plain, sides
 from gradwhy.static.flow.values import (
-    MAYBE,
     TRUE,
-    UNKNOWN_FLOW,
-    YES,
     Bound,
     Const,
-    Fields,
-    Flow,
     Function,
     Instance,
     Layer,
@@ -28,7 +24,6 @@ from gradwhy.static.flow.values import (
     Seq,
     Tensor,
     Unknown,
-    Value,
     is_module,
     plain,
 )

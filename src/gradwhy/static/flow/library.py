@@ -6,22 +6,16 @@ import ast
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from gradwhy.static.flow import builtin, gradients, layers, optimizers, tensors
+from gradwhy.static.flow import builtin, elsewhere, gradients, layers, optimizers, tensors
 from gradwhy.static.flow.cloning import clone
+from gradwhy.static.flow.histories import NO, PLAIN, UNKNOWN_FLOW, Flow, GradMode, Value, joined_grad
 from gradwhy.static.flow.imports import filed
-from gradwhy.static.flow.joining import element
 from gradwhy.static.flow.loading import Loader
 from gradwhy.static.flow.ops import by_row, computed, cut, leaf_or_plain, sides
 from gradwhy.static.flow.values import (
-    NO,
-    PLAIN,
-    UNKNOWN_FLOW,
-    Array,
     Const,
     Data,
     Distribution,
-    Flow,
-    GradMode,
     Layer,
     Mapping,
     Partial,
@@ -29,9 +23,7 @@ from gradwhy.static.flow.values import (
     Seq,
     Tensor,
     Unknown,
-    Value,
     flows,
-    joined_grad,
     plain,
 )
 
@@ -64,14 +56,14 @@ def call(r: Run, path: str, args: Args, keywords: Keywords, node: ast.AST) -> Va
     if root == "builtins":
         return builtin.call(r, name, args, keywords, node)
     if root == "numpy":
-        return _numpy(r, path, args, keywords, node)
+        return elsewhere.numpy(r, path, args, keywords, node)
     if root == "math":
-        return _math(r, args, node)
+        return elsewhere.math(r, args, node)
     special = _OTHERS.get(path)
     if special is not None:
         return special(r, args, keywords, node)
     if root == "itertools":
-        return _itertools(r, name, args, node)
+        return elsewhere.itertools(r, name, args, node)
     if root == "tqdm" or name.endswith((".tqdm", ".trange")):
         if name.endswith("trange"):
             return Seq((), Scalar())
@@ -319,42 +311,6 @@ def _loader(r: Run, args: Args, keywords: Keywords, node: ast.AST) -> Value:
 
 def _split_dataset(r: Run, args: Args, keywords: Keywords, node: ast.AST) -> Value:
     return Seq((), args[0] if args else Unknown())
-
-
-def _numpy(r: Run, path: str, args: Args, keywords: Keywords, node: ast.AST) -> Value:
-    if path.startswith("numpy.random") or path in ("numpy.save", "numpy.load"):
-        return Array(PLAIN)
-    given = tuple(dict.fromkeys(flow for value in args for flow in flows(value)))
-    if joined_grad(given) != NO and any(isinstance(plain(value), Tensor) for value in args):
-        r.tell("numpy", node, flow=given[0])
-        return Array(cut(r, node, given, "numpy-roundtrip"))
-    real = tuple(flow for flow in given if flow is not PLAIN)
-    return Array(Flow("op", NO, node, r.frame, real) if real else PLAIN)
-
-
-def _math(r: Run, args: Args, node: ast.AST) -> Value:
-    given = [flow for value in args for flow in flows(value)]
-    return Scalar(cut(r, node, given, "item") if given else None)
-
-
-def _itertools(r: Run, name: str, args: Args, node: ast.AST) -> Value:
-    if name == "chain" or name == "chain.from_iterable":
-        parts = args
-        if name.endswith("from_iterable") and args:
-            outer = builtin.sequence_of(r, args[0], node)
-            parts = [*outer.items, *([outer.rest] if outer.rest is not None else [])]
-        seqs = [builtin.sequence_of(r, part, node) for part in parts]
-        rests = [seq.rest for seq in seqs if seq.rest is not None]
-        items = [item for seq in seqs for item in seq.items]
-        return Seq(items, element(Seq(rests)) if rests else None)
-    if name in ("islice", "cycle", "tee") and args:
-        seq = builtin.sequence_of(r, args[0], node)
-        return seq if name == "islice" else Seq((), element(seq))
-    if name == "product":
-        return Seq((), Seq([element(builtin.sequence_of(r, arg, node)) for arg in args], kind="tuple"))
-    if name in ("count", "repeat"):
-        return Seq((), args[0] if name == "repeat" and args else Scalar())
-    return Unknown(node)
 
 
 def _backward(r: Run, args: Args, keywords: Keywords, node: ast.AST) -> Value:

@@ -5,20 +5,8 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from gradwhy.static.flow.values import (
-    NO,
-    Array,
-    Const,
-    Data,
-    Flow,
-    Instance,
-    Mapping,
-    Scalar,
-    Seq,
-    Tensor,
-    Value,
-    plain,
-)
+from gradwhy.static.flow.histories import NO, Flow, Value
+from gradwhy.static.flow.values import Array, Const, Data, Instance, Mapping, Scalar, Seq, Tensor, plain
 
 if TYPE_CHECKING:
     from gradwhy.static.flow.run import Run

@@ -6,6 +6,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from gradwhy.static.flow import containers, gradients, layers, module_methods, optimizers, tensors
+from gradwhy.static.flow.histories import GradMode, Value
 from gradwhy.static.flow.imports import filed
 from gradwhy.static.flow.ops import computed, cut
 from gradwhy.static.flow.values import (
@@ -17,7 +18,6 @@ from gradwhy.static.flow.values import (
     Data,
     Distribution,
     Function,
-    GradMode,
     Instance,
     Layer,
     Library,
@@ -29,7 +29,6 @@ from gradwhy.static.flow.values import (
     Super,
     Tensor,
     Unknown,
-    Value,
     flows,
     is_module,
     plain,

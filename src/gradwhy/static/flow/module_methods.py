@@ -6,10 +6,10 @@ import ast
 from typing import TYPE_CHECKING
 
 from gradwhy.static.flow import flags, gradients, layers
+from gradwhy.static.flow.histories import PLAIN, Value
 from gradwhy.static.flow.ops import cut
 from gradwhy.static.flow.values import (
     NONE,
-    PLAIN,
     TRUE,
     Const,
     Instance,
@@ -20,7 +20,6 @@ from gradwhy.static.flow.values import (
     Seq,
     Tensor,
     Unknown,
-    Value,
     is_module,
     plain,
 )

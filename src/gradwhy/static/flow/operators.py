@@ -6,16 +6,14 @@ import ast
 import operator
 from typing import TYPE_CHECKING, Any
 
+from gradwhy.static.flow.histories import NO, YES, Flow, Value, now
 from gradwhy.static.flow.joining import element, join
 from gradwhy.static.flow.ops import computed, computed_flow, cut
 from gradwhy.static.flow.truth import is_none, truth
 from gradwhy.static.flow.values import (
-    NO,
-    YES,
     Array,
     Const,
     Data,
-    Flow,
     Instance,
     Library,
     Mapping,
@@ -23,9 +21,7 @@ from gradwhy.static.flow.values import (
     Seq,
     Tensor,
     Unknown,
-    Value,
     flows,
-    now,
     plain,
 )
 

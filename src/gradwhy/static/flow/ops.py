@@ -6,24 +6,8 @@ import ast
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from gradwhy.static.flow.values import (
-    MAYBE,
-    NO,
-    PLAIN,
-    YES,
-    Array,
-    Const,
-    Flow,
-    Library,
-    Scalar,
-    Seq,
-    Tensor,
-    Unknown,
-    Value,
-    flows,
-    joined_grad,
-    plain,
-)
+from gradwhy.static.flow.histories import MAYBE, NO, PLAIN, YES, Flow, Value, joined_grad
+from gradwhy.static.flow.values import Array, Const, Library, Scalar, Seq, Tensor, Unknown, flows, plain
 
 if TYPE_CHECKING:
     from gradwhy.static.flow.run import Run

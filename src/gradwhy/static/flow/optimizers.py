@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from gradwhy.static.flow import layers
 from gradwhy.static.flow.frames import Stepped
+from gradwhy.static.flow.histories import Value, now
 from gradwhy.static.flow.values import (
     NONE,
     Const,
@@ -17,9 +18,7 @@ from gradwhy.static.flow.values import (
     Seq,
     Tensor,
     Unknown,
-    Value,
     is_module,
-    now,
     plain,
 )
 

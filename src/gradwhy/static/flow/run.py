@@ -10,8 +10,9 @@ from typing import Any
 from gradwhy.source.text import SourceText
 from gradwhy.static.flow import expressions, functions, statements
 from gradwhy.static.flow.frames import Event, Frame
+from gradwhy.static.flow.histories import DEFAULT_MODE, Fields, Flow, GradMode, Value
 from gradwhy.static.flow.trail import MISSING, Trail
-from gradwhy.static.flow.values import DEFAULT_MODE, Const, Fields, Flow, Function, GradMode, Scalar, Unknown, Value
+from gradwhy.static.flow.values import Const, Function, Scalar, Unknown
 from gradwhy.torchapi import table
 
 DEPTH = 24

@@ -6,23 +6,9 @@ import ast
 from typing import TYPE_CHECKING
 
 from gradwhy.static.flow import flags, gradients, operators
+from gradwhy.static.flow.histories import MAYBE, NO, YES, Flow, Value
 from gradwhy.static.flow.ops import by_row, computed, cut, fresh, sides
-from gradwhy.static.flow.values import (
-    MAYBE,
-    NO,
-    TRUE,
-    YES,
-    Const,
-    Flow,
-    Method,
-    Optional,
-    Scalar,
-    Seq,
-    Tensor,
-    Unknown,
-    Value,
-    flows,
-)
+from gradwhy.static.flow.values import TRUE, Const, Method, Optional, Scalar, Seq, Tensor, Unknown, flows
 
 if TYPE_CHECKING:
     from gradwhy.static.flow.run import Run

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, Final
 
-from gradwhy.static.flow.values import Fields, Flow
+from gradwhy.static.flow.histories import Fields, Flow
 
 MISSING: Final = object()
 Changes = dict[tuple[int, Any], tuple[Fields, Any, Any]]

@@ -5,18 +5,8 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from gradwhy.static.flow.values import (
-    NONE,
-    Class,
-    Const,
-    Function,
-    Instance,
-    Layer,
-    Mapping,
-    Optional,
-    Seq,
-    Value,
-)
+from gradwhy.static.flow.histories import Value
+from gradwhy.static.flow.values import NONE, Class, Const, Function, Instance, Layer, Mapping, Optional, Seq
 
 if TYPE_CHECKING:
     from gradwhy.static.flow.run import Run

@@ -6,8 +6,9 @@ from collections.abc import Iterable
 
 from gradwhy.findings import Argument, Code, Finding, Fix, Message
 from gradwhy.static.flow.frames import Event
+from gradwhy.static.flow.histories import Value
 from gradwhy.static.flow.layers import all_modules, named_parameters
-from gradwhy.static.flow.values import Const, Instance, Layer, Value
+from gradwhy.static.flow.values import Const, Instance, Layer
 from gradwhy.static.program import Place, Program
 
 CAUSE = "eval-decorated"

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterable
 
 from gradwhy.findings import Argument, Code, Finding, Fix, Message
-from gradwhy.static.flow.values import YES
+from gradwhy.static.flow.histories import YES
 from gradwhy.static.program import Place, Program
 
 CAUSE = "flag-on-non-leaf"

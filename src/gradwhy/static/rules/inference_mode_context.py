@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from gradwhy.findings import Argument, Code, Finding, Fix, Message
 from gradwhy.static import inputs, lost, silent
-from gradwhy.static.flow.values import Flow
+from gradwhy.static.flow.histories import Flow
 from gradwhy.static.program import Place, Program
 
 CAUSE = "inference_mode-context"

@@ -9,8 +9,9 @@ from gradwhy.findings import Argument, Code, Finding, Fix, Message
 from gradwhy.static import lost
 from gradwhy.static.flow.frames import Event
 from gradwhy.static.flow.gradients import Reach
+from gradwhy.static.flow.histories import Value
 from gradwhy.static.flow.layers import named_parameters
-from gradwhy.static.flow.values import Instance, Layer, Optimizer, Tensor, Unknown, Value, is_module, plain
+from gradwhy.static.flow.values import Instance, Layer, Optimizer, Tensor, Unknown, is_module, plain
 from gradwhy.static.program import Place, Program
 
 CAUSE = "stale-optimizer"

@@ -9,7 +9,8 @@ from gradwhy.findings import Argument, Code, Finding, Fix, Message
 from gradwhy.static.blame import seen_from
 from gradwhy.static.flow.frames import Frame
 from gradwhy.static.flow.gradients import Reach
-from gradwhy.static.flow.values import YES, Flow, Tensor
+from gradwhy.static.flow.histories import YES, Flow
+from gradwhy.static.flow.values import Tensor
 from gradwhy.static.program import Place, Program
 from gradwhy.static.writes import SAVED
 
