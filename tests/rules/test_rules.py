@@ -65,3 +65,23 @@ def test_the_right_program_of_every_page_is_clean(name: str) -> None:
     assert page is not None
     for code in re.findall(r"```python right\n(.*?)```", page.page, re.S):
         assert found(code) == []
+
+
+SOMETIMES = """\
+import random
+import torch
+
+w = torch.ones(3, requires_grad=True)
+out = w * 2
+if random.random() < 0.5:
+    out = out.detach()
+loss = out.sum()
+loss.backward()
+"""
+
+
+def test_what_holds_on_some_paths_is_told_when_asked_for() -> None:
+    source = SourceText("block.py", SOMETIMES)
+    assert checking.check(source, "block.py") == []
+    (finding,) = checking.check(source, "block.py", strict=True)
+    assert (finding.cause, finding.at.line, finding.certainty) == ("detach", 7, "likely")

@@ -24,7 +24,7 @@ def check(source: SourceText, file: str, strict: bool = False) -> list[Finding]:
     """The findings in a file, the best first: what raises, then what trains nothing, then the rest, by line."""
     run = Run(source, BUDGET)
     run.whole_file()
-    program = Program(source, file, run)
+    program = Program(source, file, run, strict)
     found = [finding for rule in rules.load().values() for finding in rule.check(program)]
     if not strict:
         found = [finding for finding in found if finding.certainty == "proven"]

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 from gradwhy.catalog import render
 from gradwhy.findings import Code, Evidence, Finding, Fix, Message
 from gradwhy.static import remedy
 from gradwhy.static.blame import Blame, blame
 from gradwhy.static.flow.frames import Event
-from gradwhy.static.flow.histories import NO, YES, Flow
+from gradwhy.static.flow.histories import MAYBE, NO, YES, Flow
 from gradwhy.static.program import Place, Program
 
 SYMPTOM = "no-graph"
@@ -37,13 +38,33 @@ def _explain(program: Program) -> Iterator[tuple[Event, Blame]]:
     for event in program.each("backward", "grad"):
         starts: tuple[Flow, ...] = event.facts["flows"]
         lost = [flow for flow in starts if flow.grad == NO]
-        if not lost or (event.kind == "backward" and len(lost) < len(starts)):
+        likely = not lost and program.strict
+        if likely:
+            lost = [part for flow in starts for part in _on_some_path(flow)]
+        elif event.kind == "backward" and len(lost) < len(starts):
+            continue
+        if not lost:
             continue
         found = blame(program, event, lost)
+        if found is not None and likely:
+            found = replace(found, certain=False)
         if found is None or (key := (found.cause, getattr(found.place.node, "lineno", 0))) in places:
             continue
         places.add(key)
         yield event, found
+
+
+def _on_some_path(flow: Flow, depth: int = 12) -> Iterator[Flow]:
+    """The histories without a path that a loss may have, where it may also have one."""
+    if flow.grad != MAYBE or depth == 0:
+        return
+    if flow.kind == "join":
+        if any(part.grad == YES for part in flow.inputs):
+            yield from (part for part in flow.inputs if part.grad == NO and part.kind in ("cut", "off", "op"))
+        for part in flow.inputs:
+            yield from _on_some_path(part, depth - 1)
+    elif flow.kind == "op" and len(flow.inputs) == 1:
+        yield from _on_some_path(flow.inputs[0], depth - 1)
 
 
 def loss_node(event: Event) -> ast.AST:
@@ -73,7 +94,7 @@ def tell(program: Program, event: Event, found: Blame, symptom: str = SYMPTOM) -
         path=[*found.steps, program.step(surfaces, last)],
         fixes=fixes(program, found),
         evidence=evidence(program, found.cut),
-        likely=not found.certain and False,
+        likely=not found.certain and event.flow is not None and event.flow.grad == MAYBE,
     )
 
 

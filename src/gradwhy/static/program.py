@@ -37,11 +37,13 @@ class Place:
 class Program:
     """One file, interpreted."""
 
-    def __init__(self, source: SourceText, file: str, run: Run) -> None:
+    def __init__(self, source: SourceText, file: str, run: Run, strict: bool = False) -> None:
         self.source = source
         self.file = file
         self.run = run
         self.events = run.events
+        self.strict = strict
+        """Whether what holds on some paths only is asked for."""
 
     # -- events
 

@@ -158,6 +158,8 @@ def named_parameters(module: Value, prefix: str = "", depth: int = 8) -> Iterato
     """(name, parameter) of a module and of those inside it; None for what isn't known to be a module."""
     if "#escaped" in getattr(module, "f", {}) or depth == 0:
         yield prefix, None
+        if depth == 0:
+            return
     later: list[tuple[str, Value]] = []
     for name, value in children(module):
         if isinstance(value, Tensor):
@@ -305,21 +307,16 @@ def shaped(r: Run, outputs: str, result: Tensor) -> Value:
     return Seq((result, state), kind="tuple")
 
 
-def named_modules(module: Value, prefix: str = "", depth: int = 8) -> Iterator[tuple[str, Value]]:
-    """(dotted name, module) of a module and those inside it."""
+def named_modules(module: Value, prefix: str = "", seen: set[int] | None = None) -> Iterator[tuple[str, Value]]:
+    """(dotted name, module) of a module and those inside it, each once."""
+    seen = set() if seen is None else seen
+    seen.add(id(module))
     yield prefix, module
-    if depth:
-        for name, value in children(module):
-            if is_module(value) or isinstance(value, Unknown):
-                yield from named_modules(value, f"{prefix}.{name}" if prefix else name, depth - 1)
+    for name, value in children(module):
+        if id(value) not in seen and (is_module(value) or isinstance(value, Unknown)):
+            yield from named_modules(value, f"{prefix}.{name}" if prefix else name, seen)
 
 
-def all_modules(module: Value, depth: int = 8) -> Iterator[Value]:
+def all_modules(module: Value) -> Iterator[Value]:
     """A module and those inside it."""
-    yield module
-    if depth:
-        for _, value in children(module):
-            if is_module(value):
-                yield from all_modules(value, depth - 1)
-            elif isinstance(value, Unknown):
-                yield value
+    yield from (found for _, found in named_modules(module))

@@ -57,7 +57,8 @@ class Run:
             self.block(tree.body)
             self.standalone = True
             self.unreached()
-        except OutOfBudget:
+        except (OutOfBudget, RecursionError):
+            # What was found by then stands; claims about what never happens don't.
             self.spent_all = True
 
     def unreached(self) -> None:
