@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from importlib import resources
 from typing import Any
 
@@ -135,11 +135,15 @@ class Table:
 
     def op(self, name: str) -> OpRow | None:
         """Return the row of `torch.argmax`, `torch.Tensor.argmax`, `argmax`, `torch.Tensor.data`, ..."""
-        return next((self._ops[full] for full in _spellings(name) if full in self._ops), None)
+        return next((self._ops[full] for full in _spelt(name) if full in self._ops), None)
+
+    def wants_no_gradient(self, name: str) -> bool:
+        """Say whether a function has an argument that wants no gradient path."""
+        return any(full in self._arguments for full in _spelt(name))
 
     def argument(self, name: str, position: int | None, keyword: str | None) -> ArgumentRow | None:
         """Return the row of one argument of a call, given by place (`self` is place 0) or by keyword."""
-        for full in _spellings(name):
+        for full in _spelt(name):
             for row in self._arguments.get(full, ()):
                 if keyword is not None and keyword == row.keyword:
                     return row
@@ -149,7 +153,7 @@ class Table:
 
     def is_loss(self, name: str) -> bool:
         """Say whether a name is a loss: a function of torch.nn.functional or a module class of torch.nn."""
-        return any(row.kind == "loss" for full in _spellings(name) for row in self._arguments.get(full, ()))
+        return any(row.kind == "loss" for full in _spelt(name) for row in self._arguments.get(full, ()))
 
     def library(self, filename: str, function: str) -> LibraryRow | None:
         """Return the row of a frame inside torch, by the frame's file and function name."""
@@ -218,6 +222,11 @@ def full_names(names: tuple[str, ...]) -> Iterator[str]:
 @cache
 def _full(row: OpRow) -> frozenset[str]:
     return frozenset(full_names(row.names))
+
+
+@lru_cache(maxsize=4096)
+def _spelt(name: str) -> tuple[str, ...]:
+    return tuple(_spellings(name))
 
 
 def _spellings(name: str) -> Iterator[str]:

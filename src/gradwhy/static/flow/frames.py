@@ -18,7 +18,7 @@ class Frame:
     """A call of a function. ``call`` is the node of the call, in ``parent``."""
 
     __slots__ = (
-        "born", "call", "cls", "env", "globals_", "loops", "mark", "name", "node", "on_yield", "parent", "receiver", "returns",
+        "born", "call", "cls", "env", "globals_", "loops", "mark", "name", "nest", "node", "on_yield", "parent", "receiver", "returns",
         "scopes", "withs", "yield_mode", "yields",
     )  # fmt: skip
 
@@ -39,7 +39,10 @@ class Frame:
         self.mark = mark
         self.born = now()
         self.node: ast.AST | None = None
-        self.returns: list[tuple[Changes, int, Value]] = []
+        self.nest = 0
+        """How many branches and loops of the function are being run."""
+        self.returns: list[tuple[Changes | None, Value]] = []
+        """The outcomes of ``return``: None for the state as it is, where nothing of the function comes after it."""
         self.yields: list[Value] = []
         self.yield_mode: GradMode | None = None
         self.withs: list[GradMode] = []
@@ -48,13 +51,6 @@ class Frame:
         self.receiver: Value | None = None
         self.on_yield: Callable[[Value], None] | None = None
         self.globals_: dict[str, Fields] = {}
-
-    @property
-    def depth(self) -> int:
-        depth, frame = 0, self.parent
-        while frame is not None:
-            depth, frame = depth + 1, frame.parent
-        return depth
 
 
 class Stepped(NamedTuple):
@@ -79,7 +75,7 @@ class Loop:
         self.continues: list[Changes] = []
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Event:
     """Something that a rule may want to know of. ``kind`` says what; the other fields depend on it."""
 

@@ -216,12 +216,13 @@ def call_function(
 
 def _outcome(r: Run, frame: Frame, dead: bool) -> Value:
     """The joined result and state of all ways out of a function."""
-    if dead and len(frame.returns) == 1 and frame.returns[0][1] == r.trail.mark:
-        return frame.returns[0][2]
     if not frame.returns:
         return Unknown() if dead else NONE
-    outcomes = [changes for changes, _, _ in frame.returns]
-    values = [value for _, _, value in frame.returns]
+    if dead and len(frame.returns) == 1 and frame.returns[0][0] is None:
+        return frame.returns[0][1]
+    # A return that left the state as it is was the last thing to happen.
+    outcomes = [changes if changes is not None else r.trail.changes(frame.mark) for changes, _ in frame.returns]
+    values = [value for _, value in frame.returns]
     if not dead:
         outcomes.append(r.trail.changes(frame.mark))
         values.append(NONE)

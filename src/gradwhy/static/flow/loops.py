@@ -71,6 +71,7 @@ def _loop(
     leaves something else behind than the first did."""
     loop = Loop(r.trail.mark, len(r.frame.withs))
     r.frame.loops.append(loop)
+    r.frame.nest += 1
     alive = True
     passes: list[Changes] = []
     try:
@@ -86,6 +87,7 @@ def _loop(
             passes.append(r.trail.changes(loop.mark))
     finally:
         r.frame.loops.pop()
+        r.frame.nest -= 1
     if not exact:
         if alive and len(passes) > 1:
             _unsettle(r, passes)

@@ -179,6 +179,8 @@ def sides(r: Run, name: str, args: list[Value], keywords: dict[str, Value]) -> t
     """The histories of a call's inputs, and of those arguments that want no gradient: targets, indices, masks."""
     given: list[Flow] = []
     side: list[Flow] = []
+    if not r.table.wants_no_gradient(name):
+        return [flow for value in (*args, *keywords.values()) for flow in flows(value)], ()
     for place, value in enumerate(args):
         aside = r.table.argument(name, place, None) is not None
         _put(flows(value), aside, given, side)

@@ -30,7 +30,10 @@ def _expr(r: Run, node: ast.Expr) -> None:
 
 def _return(r: Run, node: ast.Return) -> bool:
     value = r.evaluate(node.value) if node.value is not None else NONE
-    leave(r, 0, lambda changes: r.frame.returns.append((changes, r.trail.mark, value)), r.frame.mark)
+    if not r.frame.nest and not r.frame.withs:
+        r.frame.returns.append((None, value))
+    else:
+        leave(r, 0, lambda changes: r.frame.returns.append((changes, value)), r.frame.mark)
     return True
 
 
@@ -81,11 +84,13 @@ def branches(r: Run, ways: list[Callable[[], bool]]) -> bool:
     """Runs alternatives from the same state and joins what comes out of them."""
     mark, born = r.trail.mark, now()
     outcomes: list[Changes] = []
+    r.frame.nest += 1
     for way in ways:
         dead = way()
         changes = r.trail.take(mark)
         if not dead:
             outcomes.append(changes)
+    r.frame.nest -= 1
     if not outcomes:
         return True
     r.trail.apply_joined(outcomes, born)
