@@ -18,7 +18,8 @@ class Frame:
     """A call of a function. ``call`` is the node of the call, in ``parent``."""
 
     __slots__ = (
-        "born", "call", "cls", "env", "globals_", "loops", "mark", "name", "nest", "node", "on_yield", "parent", "receiver", "returns",
+        "born", "call", "cls", "env", "globals_", "loops", "mark", "name", "nest", "node", "on_yield", "parent", "receiver",
+        "returns",
         "scopes", "withs", "yield_mode", "yields",
     )  # fmt: skip
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterable
 
 from gradwhy.findings import Argument, Code, Finding, Fix, Message
-from gradwhy.static.flow.frames import Event
+from gradwhy.static.flow.frames import Event, Frame
 from gradwhy.static.flow.histories import Value
 from gradwhy.static.flow.layers import all_modules, named_parameters
 from gradwhy.static.flow.values import Const, Instance, Layer
@@ -35,15 +36,32 @@ def check(program: Program) -> Iterable[Finding]:
             training = switch.facts["training"]
             if isinstance(training, Const) and training.value:
                 trained_before.add(key)
-            elif isinstance(training, Const) and key in trained_before and id(switch.at) not in told and _still(module):
+            elif (
+                isinstance(training, Const)
+                and key in trained_before
+                and id(switch.at) not in told
+                and _still(program, switch, module)
+            ):
                 told.add(id(switch.at))
                 yield _tell(program, switch, event)
 
 
-def _still(module: Value) -> bool:
-    """Whether nothing puts the module back at the end of what was seen either."""
+def _still(program: Program, switch: Event, module: Value) -> bool:
+    """Whether the module is left as it was switched: for certain, or wherever a condition without an ``else`` held."""
     training = getattr(module, "f", {}).get("#training")
-    return isinstance(training, Const) and not training.value
+    if isinstance(training, Const):
+        return not training.value
+    node: ast.AST | None = switch.at
+    frame: Frame | None = switch.frame
+    conditions: list[ast.If] = []
+    while node is not None:
+        for outer in program.source.enclosing(node):
+            if isinstance(outer, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
+                break
+            if isinstance(outer, ast.If):
+                conditions.append(outer)
+        node, frame = (frame.call, frame.parent) if frame is not None else (None, None)
+    return bool(conditions) and not any(condition.orelse for condition in conditions)
 
 
 def _differs(module: Value) -> bool:
