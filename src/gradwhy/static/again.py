@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -62,11 +63,19 @@ def explain(event: Event, earlier: Freed) -> Tie | None:
         return Tie("loss-accumulated", Place(new.at, new.frame), earlier, new, old)
     if new.at is old.at and (seen := _seen(old, event.frame)) is not None:
         return Tie("hidden-state-carried", seen, earlier, new, old)
+    if isinstance(new.at, ast.Call) and isinstance(new.at.func, ast.Attribute) and new.at.func.attr.endswith("_"):
+        # Zeroed in place: the values are gone, the history is not.
+        return Tie("hidden-state-carried", Place(new.at, new.frame), earlier, new, old)
+    if new.at is not None and not _in_forward(new):
+        return Tie("freed-graph-reused", Place(new.at, new.frame), earlier, new, old)
     if old.at is None:
         return None
     own = Place(old.at, old.frame)
-    inside = old.frame is not None and old.frame.name.endswith(".forward")
-    return Tie("freed-graph-reused", (_seen(old, event.frame) or own) if inside else own, earlier, new, old)
+    return Tie("freed-graph-reused", (_seen(old, event.frame) or own) if _in_forward(old) else own, earlier, new, old)
+
+
+def _in_forward(flow: Flow) -> bool:
+    return flow.frame is not None and flow.frame.name.endswith(".forward")
 
 
 def _seen(flow: Flow, frame: Frame | None) -> Place | None:

@@ -86,7 +86,7 @@ def on_saved(program: Program) -> Iterator[Finding]:
     for event in program.events:
         if event.kind == "written" and event.flow is not None:
             written.setdefault(id(event.flow), []).append(event)
-        if event.kind not in ("backward", "grad"):
+        if event.kind not in ("backward", "grad") or event.facts["again"]:
             continue
         reach: Reach = event.facts["reach"]
         for flow in reach.stations.values():

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from gradwhy.static.flow import assignment
 from gradwhy.static.flow.histories import Fields, Value
 from gradwhy.static.flow.iterating import iterations
-from gradwhy.static.flow.joining import join, join_all
+from gradwhy.static.flow.joining import every, join
 from gradwhy.static.flow.truth import truth
 from gradwhy.static.flow.values import (
     Const,
@@ -65,7 +65,7 @@ def _comprehension(
 
     with _Scope(r):
         level(0, True)
-    return certain, join_all(others) if others else None, owners[0] if owners else None
+    return certain, every(others) if others else None, owners[0] if owners else None
 
 
 def list_comprehension(r: Run, node: ast.ListComp | ast.SetComp | ast.GeneratorExp) -> Value:

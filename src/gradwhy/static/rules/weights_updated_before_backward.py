@@ -21,6 +21,9 @@ def check(program: Program) -> Iterable[Finding]:
     """A pass goes through a layer that saved its weight, and the weight was stepped after that."""
     seen: set[int] = set()
     for event in program.each("backward", "grad"):
+        if event.facts["again"]:
+            # It raises for another reason.
+            continue
         reach: Reach = event.facts["reach"]
         stepped: list[tuple[Tensor, tuple[int, ast.AST, Frame]]] = event.facts["stepped"]
         steps = {id(tensor): step for tensor, step in stepped}
@@ -58,7 +61,7 @@ def _later_step(
     if (
         flow.kind != "op"
         or row is None
-        or "weight" not in row.parameters
+        or not any(name.startswith("weight") for name in row.parameters)
         or flow.name.endswith(("Embedding", "EmbeddingBag"))
     ):
         return None
@@ -66,7 +69,7 @@ def _later_step(
     if not any(part.grad == YES for part in given):
         return None
     for part in flow.inputs:
-        step = steps.get(id(part.owner)) if part.owner is not None and part.owner.name == "weight" else None
+        step = steps.get(id(part.owner)) if part.owner is not None and part.owner.name.startswith("weight") else None
         if step is not None and step[0] > flow.serial:
             return step
     return None
