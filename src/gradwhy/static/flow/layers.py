@@ -216,6 +216,8 @@ def escape(r: Run, value: Value, depth: int = 4) -> None:
         for _, tensor in named_parameters(value):
             if tensor is not None:
                 r.write(tensor.f, "flow", Flow("unknown", MAYBE, owner=tensor))
+        for part in list(all_modules(value)):
+            _forget_state(r, part)
         r.write(value.f, "#escaped", True)
     elif isinstance(value, Optimizer):
         r.write(value.f, "complete", False)
@@ -226,6 +228,7 @@ def escape(r: Run, value: Value, depth: int = 4) -> None:
         for part in (*parts, *((value.rest,) if value.rest is not None else ())):
             escape(r, part, depth - 1)
     elif isinstance(value, Instance) and depth:
+        _forget_state(r, value)
         for part in list(value.f.values()):
             if isinstance(part, Value):
                 escape(r, part, depth - 1)
@@ -233,6 +236,14 @@ def escape(r: Run, value: Value, depth: int = 4) -> None:
         _call_unseen(r, value)
     elif isinstance(value, Tensor) and value.flow.owner is not None:
         r.write(value.f, "flow", Flow("unknown", MAYBE, owner=value))
+
+
+def _forget_state(r: Run, holder: Value) -> None:
+    """Tensors that an object keeps may be others after a call that is out of sight: a state that is reset."""
+    for key, part in list(getattr(holder, "f", {}).items()):
+        kept = plain(part) if isinstance(part, Value) else part
+        if isinstance(kept, Tensor) and not kept.parameter and kept.flow.owner is None:
+            r.write(holder.f, key, Tensor(UNKNOWN_FLOW))  # type: ignore[attr-defined]
 
 
 def _call_unseen(r: Run, value: Value) -> None:

@@ -248,11 +248,11 @@ def _unknown(r: Run, owner: Value, name: str, args: list[Value], keywords: dict[
     """A method of something that the file does not show."""
     if name in _MODULE_ONLY and isinstance(owner, Unknown):
         return module_methods.call(r, owner, name, args, keywords, node)
-    if name in ("backward", "manual_backward") and args and isinstance(loss := plain(args[0]), Tensor):
+    if _goes_backward(name, node) and args and isinstance(loss := plain(args[0]), Tensor):
         # accelerator.backward(loss), fabric.backward(loss), self.manual_backward(loss)
         gradients.backward(r, loss, [], keywords, node)
         return Const(None)
-    if name == "backward" and not args:
+    if name == "backward":
         r.tell("backward-unknown", node)
         return Const(None)
     scaler = isinstance(owner, Unknown) and "#scaler" in owner.f
@@ -273,6 +273,17 @@ def _unknown(r: Run, owner: Value, name: str, args: list[Value], keywords: dict[
     for value in (*args, *keywords.values()):
         layers.escape(r, value)
     return Unknown(node)
+
+
+def _goes_backward(name: str, node: ast.AST) -> bool:
+    """``accelerator.backward(loss)`` and its like; ``out.backward(gradient)`` is another thing."""
+    if name == "manual_backward":
+        return True
+    owner = node.func.value if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) else None
+    last = owner.attr if isinstance(owner, ast.Attribute) else owner.id if isinstance(owner, ast.Name) else ""
+    return name == "backward" and any(
+        part in last.lower() for part in ("accelerat", "fabric", "engine", "booster", "strategy")
+    )
 
 
 # Methods of loggers, progress bars, loaders and the like: they read what they are given.

@@ -61,7 +61,7 @@ class Trail:
 
         ``born`` tells histories that were made on the way there: what they belong to exists on one of the ways only.
         """
-        from gradwhy.static.flow.joining import join_slot
+        from gradwhy.static.flow.joining import every, join_slot
 
         if len(outcomes) == 1:
             self.apply(outcomes[0])
@@ -75,9 +75,20 @@ class Trail:
                 values = [outcome[key][2] for outcome in outcomes if key in outcome]
             else:
                 values = [outcome[key][2] if key in outcome else before for outcome in outcomes]
+            if name == "items" and _differ(values):
+                # Lists that one way has made longer: what only some have may be there.
+                shortest = min(len(value) for value in values)
+                more = [item for value in values for item in value[shortest:]]
+                rest = fields.get("rest")
+                self.write(fields, "rest", every([*more, *([rest] if rest is not None else [])]))
+                values = [value[:shortest] for value in values]
             joined = join_slot(values)
             if joined is not before:
                 self.write(fields, name, joined)
+
+
+def _differ(values: list[Any]) -> bool:
+    return all(isinstance(value, tuple) for value in values) and len({len(value) for value in values}) > 1
 
 
 def distinct(values: Iterable[Any]) -> list[Any]:
