@@ -87,7 +87,7 @@ def _settings(select: str | None, ignore: str | None) -> settings.Settings:
 def _causes(given: str | None, known: list[str]) -> frozenset[str]:
     names = frozenset(name.strip() for name in (given or "").split(",") if name.strip())
     for name in sorted(names - set(known)):
-        raise click.UsageError(f"there is no cause named {name!r}; `gradwhy explain` lists them")
+        raise click.UsageError(f"there is no cause named {name!r}")
     return names
 
 

@@ -112,11 +112,8 @@ def evidence(program: Program, cut: Flow | None) -> Iterable[Evidence]:
 def fixes(program: Program, found: Blame) -> Iterable[Fix]:
     """The remedies that fit, else the catalogue's advice."""
     node = found.place.node
-    decorator = isinstance(node, ast.expr) and any(
-        node in function.decorator_list
-        for function in ast.walk(program.run.source.tree or ast.Module([], []))
-        if isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef))
-    )
+    parent = program.source.parents.get(node)
+    decorator = isinstance(parent, (ast.FunctionDef, ast.AsyncFunctionDef)) and node in parent.decorator_list
     fault = remedy.Fault(
         cause=found.cause,
         file=program.file,
