@@ -19,7 +19,7 @@ def test_import_gradwhy_loads_no_torch_rich_or_click() -> None:
 
 
 @pytest.mark.parametrize(
-    "module", ["findings.wire", "source.slicing", "torchapi.table", "catalog.render", "static.remedy"]
+    "module", ["findings.wire", "source.slicing", "torchapi.table", "catalog.render", "static.remedy", "static.looking"]
 )
 def test_the_rooms_below_the_engine_load_no_torch(module: str) -> None:
     assert loaded(f"import gradwhy.{module}").isdisjoint({"torch", "numpy", "rich", "click"})
@@ -28,3 +28,9 @@ def test_the_rooms_below_the_engine_load_no_torch(module: str) -> None:
 def test_the_command_line_loads_no_torch_before_a_program_does() -> None:
     assert loaded("import gradwhy.cli.run").isdisjoint({"torch", "numpy"})
     assert "rich" not in loaded("import gradwhy.cli.run")
+
+
+def test_checking_files_loads_no_torch_and_no_runtime() -> None:
+    found = loaded("import gradwhy.cli.check; print('gradwhy.runtime' in sys.modules)")
+    assert found.isdisjoint({"torch", "numpy", "rich", "pathspec", "concurrent"})
+    assert "False" in found

@@ -7,8 +7,9 @@ from typing import Any
 
 import torch
 
-from gradwhy.runtime.failure import LiveFrame, standing_at
+from gradwhy.runtime.failure import LiveFrame
 from gradwhy.runtime.names import Names
+from gradwhy.runtime.sites import Site
 
 
 class Hostile:
@@ -28,8 +29,8 @@ class Hostile:
 
 
 def names_here() -> Names:
-    frames: list[LiveFrame] = standing_at(sys._getframe(1)).frames
-    return Names(frames)
+    frame = sys._getframe(1)
+    return Names([LiveFrame(frame, Site(frame.f_code, frame.f_lasti))])
 
 
 def test_modules_parameters_and_tensors_by_name() -> None:

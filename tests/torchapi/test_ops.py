@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
 import re
 import sys
@@ -17,7 +18,7 @@ import torch.utils.checkpoint
 import torch.utils.dlpack
 from torch.overrides import TorchFunctionMode, resolve_name
 
-from gradwhy.torchapi.table import ArgumentRow, LibraryRow, OpRow, full_names, load
+from gradwhy.torchapi.table import ArgumentRow, KeepRow, LibraryRow, ModuleRow, OpRow, full_names, load
 
 TABLE = load()
 VALUE_TYPES = {"number": (bool, int, float, complex), "list": (list,), "text": (str,), "array": (object,)}
@@ -54,7 +55,7 @@ def find(name: str) -> Any:
     return found
 
 
-def existing(row: OpRow | ArgumentRow) -> list[str]:
+def existing(row: OpRow | ArgumentRow | KeepRow) -> list[str]:
     """List the full names of a row that can be called; for a bare name one of the two may be missing."""
     callables = []
     for name in full_names(row.names):
@@ -71,7 +72,7 @@ def calls_f(expression: str) -> bool:
     return re.search(r"\bf\(", expression) is not None
 
 
-def cases(rows: tuple[OpRow, ...] | tuple[ArgumentRow, ...]) -> list[Any]:
+def cases(rows: tuple[OpRow, ...] | tuple[ArgumentRow, ...] | tuple[KeepRow, ...]) -> list[Any]:
     """Pair each expression with each function it is about."""
     return [
         pytest.param(row, expression, name, id=f"{name or row.names[0]}: {expression}")
@@ -171,6 +172,80 @@ def test_counterexample_keeps_the_path(expression: str) -> None:
     names = world()
     results = flat(evaluate(expression, None, names))
     assert any(gradients(result, names) for result in results)
+
+
+# ---- [[keep]] and [[module]] ----
+
+
+@pytest.mark.parametrize(("row", "expression", "name"), cases(TABLE.keepers))
+def test_a_function_that_keeps_the_path(row: KeepRow, expression: str, name: str | None) -> None:
+    names = world()
+    for output in flat(evaluate(expression, name, names)):
+        assert output.requires_grad, output
+        arrived = torch.autograd.grad(
+            output, [names["x"], names["p"]], torch.rand_like(output), retain_graph=True, allow_unused=True
+        )
+        assert any(gradient is not None for gradient in arrived)
+
+
+@pytest.mark.parametrize(("row", "expression", "name"), cases(TABLE.unsaved))
+def test_a_function_that_saves_nothing(row: KeepRow, expression: str, name: str | None) -> None:
+    names = world()
+    assert name is None or TABLE.keeps(name)
+    for output in flat(evaluate(expression, name, names)):
+        for _ in range(2):
+            torch.autograd.grad(output, [names["x"], names["p"]], torch.ones_like(output), allow_unused=True)
+
+
+@pytest.mark.parametrize(("row", "expression", "name"), cases(TABLE.views))
+def test_a_view_made_without_recording_still_requires_grad(row: KeepRow, expression: str, name: str | None) -> None:
+    call = ast.parse(expression, mode="eval").body
+    assert isinstance(call, ast.Call) and name is not None
+    names = world()
+    given = [evaluate(ast.unparse(argument), None, names) for argument in call.args]
+    with torch.no_grad():
+        for output in flat(find(name)(*given)):
+            assert output.requires_grad
+
+
+def changed(expression: str, name: str | None, result: bool) -> bool:
+    """Whether backward refuses after the result, or the first input, has been changed in place."""
+    names = world()
+    names["x"], names["p"] = names["x"].clone(), names["p"].clone()
+    output = flat(evaluate(expression, name, names))[0]
+    with torch.no_grad():
+        (output if result else names["x"]).add_(1.0)
+    try:
+        output.backward(torch.ones_like(output))
+    except RuntimeError as error:
+        return "modified by an inplace operation" in str(error)
+    return False
+
+
+@pytest.mark.parametrize(("row", "expression", "name"), cases(TABLE.output_saved))
+def test_a_function_that_saves_its_result(row: KeepRow, expression: str, name: str | None) -> None:
+    assert changed(expression, name, result=True)
+
+
+@pytest.mark.parametrize(("row", "expression", "name"), cases(TABLE.input_saved))
+def test_a_function_that_saves_its_input(row: KeepRow, expression: str, name: str | None) -> None:
+    assert changed(expression, name, result=False)
+
+
+def test_no_function_both_keeps_and_cuts() -> None:
+    for row in TABLE.keepers:
+        for name in full_names(row.names):
+            found = TABLE.op(name)
+            assert found is None or name not in full_names(found.names), name
+
+
+@pytest.mark.parametrize(
+    ("row", "name"), [pytest.param(row, name, id=name) for row in TABLE.modules for name in row.names]
+)
+def test_a_module_makes_the_parameters_of_its_row(row: ModuleRow, name: str) -> None:
+    made = eval(row.examples[0], {"f": find(name)})
+    assert tuple(dict(made.named_parameters(recurse=False))) == row.parameters
+    assert row.inner == (len(list(made.parameters())) > len(row.parameters))
 
 
 class Recorder(TorchFunctionMode):

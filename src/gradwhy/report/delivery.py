@@ -15,8 +15,11 @@ from gradwhy.report import formats
 _WIDTH = 100
 
 
-def deliver(report: Report, format_name: str, target: Path | None, language: str, every_row: bool = False) -> bool:
-    """Write the report to ``target``, else to standard error. False where a text for people is empty."""
+def deliver(
+    report: Report, format_name: str, target: Path | None, language: str, every_row: bool = False, out: bool = False
+) -> bool:
+    """Write the report to ``target``, else to standard error, or to standard output where ``out`` says so. False where a
+    text for people is empty."""
     if target is not None:
         try:
             _write(target, _text(report, format_name, language, None, every_row))
@@ -25,9 +28,10 @@ def deliver(report: Report, format_name: str, target: Path | None, language: str
             reason = error.strerror or str(error)
             said = Message("words.cannot-write", {"file": str(target), "reason": reason})
             say(f"gradwhy: {render.sentence(said, language)}")
-    text = _text(report, format_name, language, sys.stderr, every_row)
+    stream = sys.stdout if out else sys.stderr
+    text = _text(report, format_name, language, stream, every_row)
     if text:
-        say(text)
+        say(text, stream)
     return bool(text) or format_name != "text"
 
 
@@ -49,9 +53,9 @@ def _columns(stream: Any) -> int:
         return _WIDTH
 
 
-def say(text: str) -> None:
-    """To standard error, whatever its encoding; a closed one is no reason to fail."""
-    stream = sys.stderr
+def say(text: str, stream: Any = None) -> None:
+    """To standard error, or another stream, whatever its encoding; a closed one is no reason to fail."""
+    stream = stream if stream is not None else sys.stderr
     if stream is None:
         return
     encoding = getattr(stream, "encoding", None) or "utf-8"

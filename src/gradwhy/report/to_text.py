@@ -15,6 +15,7 @@ from gradwhy.report import parameters
 from gradwhy.report.formats import Look
 from gradwhy.source import edits
 from gradwhy.source import text as source_text
+from gradwhy.source.locating import source_of
 from gradwhy.source.snippet import printable
 
 _NARROWEST_NOTE = 24
@@ -94,7 +95,7 @@ class _Page:
         head.append(f"{word}[{finding.cause}]", style)
         head.append(" ")
         head.append_text(self.say(finding.message))
-        place = Text(f"{printable(finding.at.file)}:{finding.at.line}", "dim")
+        place = Text(_place(finding.at), "dim")
         gap = self.width - head.cell_len - place.cell_len
         if gap >= 2:
             self.lines.append(head + Text(" " * gap) + place)
@@ -150,13 +151,13 @@ class _Page:
             self.lines += [Text(f"{'':{gutter}}     ") + part for part in _wrapped(note, self.width - gutter - 5)]
 
     def code_of(self, at: Location) -> str:
-        source = source_text.read(at.file)
+        source = source_of(at)
         return printable(source.line(at.line).strip()) if source is not None else ""
 
     def marks(self, step: Step, code: str, code_width: int) -> str | None:
         """Carets under the expression at fault, counted in terminal cells."""
         at = step.at
-        source = source_text.read(at.file)
+        source = source_of(at)
         if source is None or at.end_column is None:
             return None
         raw = source.line(at.line)
@@ -266,6 +267,11 @@ def _percent(values: tuple[float, float], row: parameters.Row) -> str:
         return ""
     low, high = (f"{value:.2%}" if value else "0" for value in values)
     return high if low == high else f"{low} … {high}"
+
+
+def _place(at: Location) -> str:
+    cell = f"cell {at.cell} line " if at.cell is not None else ""
+    return f"{printable(at.file)}:{cell}{at.line}"
 
 
 def _counts(tried: Verification) -> dict[str, Argument]:

@@ -125,20 +125,34 @@ class SourceText:
         return None
 
 
+_given: dict[str, SourceText] = {}
+
+
+def give(path: str, text: str) -> SourceText:
+    """Program text that no file has, such as standard input: ``read`` finds it under its name from now on."""
+    _given[path] = SourceText(path, text)
+    return _given[path]
+
+
 def read(path: str) -> SourceText | None:
     """The text of a Python file in the encoding it declares, or None where it can't be read.
 
     The same file gives the same object, whichever way its path is written.
     """
-    return _read(str(Path(STARTED_IN, path)))
+    return _given.get(path) or _read(str(Path(STARTED_IN, path)))
 
 
 @functools.lru_cache(maxsize=512)
 def _read(path: str) -> SourceText | None:
     try:
-        data = Path(path).read_bytes()
-        encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
-        text = io.TextIOWrapper(io.BytesIO(data), encoding, newline="").read()
-    except (OSError, SyntaxError, UnicodeDecodeError, ValueError):
+        text = decoded(Path(path).read_bytes())
+    except (OSError, SyntaxError, UnicodeDecodeError, ValueError, LookupError):
         return None
-    return SourceText(path, text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n"))
+    return SourceText(path, text)
+
+
+def decoded(data: bytes) -> str:
+    """The text of a Python file in the encoding that it declares, with "\n" at the end of its lines."""
+    encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
+    text = io.TextIOWrapper(io.BytesIO(data), encoding, newline="").read()
+    return text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")

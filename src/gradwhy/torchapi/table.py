@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from importlib import resources
 from typing import Any
 
@@ -63,22 +63,87 @@ class LibraryRow:
 
 
 @dataclass(frozen=True, slots=True)
+class KeepRow:
+    """Functions whose result has a path where one of their inputs has one."""
+
+    names: tuple[str, ...]
+    examples: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ModuleRow:
+    """Classes of torch.nn, the parameters that they make, and what a call of one gives."""
+
+    names: tuple[str, ...]
+    parameters: tuple[str, ...]
+    examples: tuple[str, ...]
+    inner: bool = False
+    outputs: str = "y"
+
+
+@dataclass(frozen=True, slots=True)
 class Table:
     """Everything that ops.toml says, with the look-ups that the engines need."""
 
     ops: tuple[OpRow, ...]
     arguments: tuple[ArgumentRow, ...]
     libraries: tuple[LibraryRow, ...]
+    keepers: tuple[KeepRow, ...]
+    unsaved: tuple[KeepRow, ...]
+    output_saved: tuple[KeepRow, ...]
+    input_saved: tuple[KeepRow, ...]
+    views: tuple[KeepRow, ...]
+    modules: tuple[ModuleRow, ...]
     _ops: Mapping[str, OpRow]
     _arguments: Mapping[str, tuple[ArgumentRow, ...]]
+    _keeps: frozenset[str]
+    _unsaved: frozenset[str]
+    _output_saved: frozenset[str]
+    _input_saved: frozenset[str]
+    _views: frozenset[str]
+    _layers: Mapping[str, str]
+    _modules: Mapping[str, ModuleRow]
+
+    def keeps(self, name: str) -> bool:
+        """Say whether a function is known to keep the path: `torch.sum`, `torch.Tensor.sum`, ..."""
+        return name in self._keeps
+
+    def saves(self, name: str) -> bool:
+        """Say whether a function that keeps the path saves a tensor for backward."""
+        return name in self._keeps and name not in self._unsaved
+
+    def saves_output(self, name: str) -> bool:
+        """Say whether a function, or a layer without parameters, saves its result for backward."""
+        return self._layers.get(name, name) in self._output_saved
+
+    def saves_input(self, name: str) -> bool:
+        """Say whether a function or a layer saves its first input for backward."""
+        row = self._modules.get(name)
+        return bool(row and row.parameters) or self._layers.get(name, name) in self._input_saved
+
+    def is_view(self, name: str) -> bool:
+        """Say whether a function may give a view of its input, or the input itself."""
+        return name in self._views
+
+    def module(self, name: str) -> ModuleRow | None:
+        """Return the row of a class of torch.nn: `torch.nn.Linear`."""
+        return self._modules.get(name)
+
+    def names_of(self, row: OpRow) -> frozenset[str]:
+        """Return the full names of a row: `op` also finds it under spellings that only resemble them."""
+        return _full(row)
 
     def op(self, name: str) -> OpRow | None:
         """Return the row of `torch.argmax`, `torch.Tensor.argmax`, `argmax`, `torch.Tensor.data`, ..."""
-        return next((self._ops[full] for full in _spellings(name) if full in self._ops), None)
+        return next((self._ops[full] for full in _spelt(name) if full in self._ops), None)
+
+    def wants_no_gradient(self, name: str) -> bool:
+        """Say whether a function has an argument that wants no gradient path."""
+        return any(full in self._arguments for full in _spelt(name))
 
     def argument(self, name: str, position: int | None, keyword: str | None) -> ArgumentRow | None:
         """Return the row of one argument of a call, given by place (`self` is place 0) or by keyword."""
-        for full in _spellings(name):
+        for full in _spelt(name):
             for row in self._arguments.get(full, ()):
                 if keyword is not None and keyword == row.keyword:
                     return row
@@ -88,7 +153,7 @@ class Table:
 
     def is_loss(self, name: str) -> bool:
         """Say whether a name is a loss: a function of torch.nn.functional or a module class of torch.nn."""
-        return any(row.kind == "loss" for full in _spellings(name) for row in self._arguments.get(full, ()))
+        return any(row.kind == "loss" for full in _spelt(name) for row in self._arguments.get(full, ()))
 
     def library(self, filename: str, function: str) -> LibraryRow | None:
         """Return the row of a frame inside torch, by the frame's file and function name."""
@@ -108,17 +173,60 @@ def load() -> Table:
     ops = tuple(OpRow(**_fields(raw)) for raw in data["op"])
     arguments = tuple(ArgumentRow(**_fields(raw)) for raw in data["argument"])
     libraries = tuple(LibraryRow(**_fields(raw)) for raw in data["library"])
+    keepers = tuple(KeepRow(**_fields(raw)) for raw in data["keep"])
+    unsaved = tuple(KeepRow(**_fields(raw)) for raw in data["unsaved"])
+    output_saved = tuple(KeepRow(**_fields(raw)) for raw in data["output-saved"])
+    input_saved = tuple(KeepRow(**_fields(raw)) for raw in data["input-saved"])
+    views = tuple(KeepRow(**_fields(raw)) for raw in data["view"])
+    modules = tuple(ModuleRow(**_fields(raw)) for raw in data["module"])
     by_name: dict[str, tuple[ArgumentRow, ...]] = {}
     for argument in arguments:
         for full in full_names(argument.names):
             by_name[full] = (*by_name.get(full, ()), argument)
-    return Table(ops, arguments, libraries, {n: row for row in ops for n in full_names(row.names)}, by_name)
+    return Table(
+        ops,
+        arguments,
+        libraries,
+        keepers,
+        unsaved,
+        output_saved,
+        input_saved,
+        views,
+        modules,
+        {n: row for row in ops for n in full_names(row.names)},
+        by_name,
+        frozenset(n for row in keepers for n in full_names(row.names)),
+        frozenset(n for row in unsaved for n in full_names(row.names)),
+        frozenset(n for row in output_saved for n in full_names(row.names)),
+        frozenset(n for row in input_saved for n in full_names(row.names)),
+        frozenset(n for row in views for n in full_names(row.names)),
+        _functions_of_layers(keepers, modules),
+        {n: row for row in modules for n in row.names},
+    )
+
+
+def _functions_of_layers(keepers: tuple[KeepRow, ...], modules: tuple[ModuleRow, ...]) -> dict[str, str]:
+    """``torch.nn.LeakyReLU`` -> ``torch.nn.functional.leaky_relu``: the layers that only call a function."""
+    prefix = "torch.nn.functional."
+    functions = {n[len(prefix) :].replace("_", ""): n for row in keepers for n in row.names if n.startswith(prefix)}
+    names = [n for row in modules if not row.parameters for n in row.names]
+    return {n: functions[last] for n in names if (last := n.rpartition(".")[2].lower()) in functions}
 
 
 def full_names(names: tuple[str, ...]) -> Iterator[str]:
     """Spell out a row's names: a bare one stands for the function in torch and the method of Tensor."""
     for name in names:
         yield from (name,) if "." in name else (f"torch.{name}", f"torch.Tensor.{name}")
+
+
+@cache
+def _full(row: OpRow) -> frozenset[str]:
+    return frozenset(full_names(row.names))
+
+
+@lru_cache(maxsize=4096)
+def _spelt(name: str) -> tuple[str, ...]:
+    return tuple(_spellings(name))
 
 
 def _spellings(name: str) -> Iterator[str]:

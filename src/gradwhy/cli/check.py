@@ -1,0 +1,121 @@
+"""``gradwhy check``: read source, run nothing, and name the lines that lose a gradient."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import click
+
+from gradwhy.catalog import load, render
+from gradwhy.findings import Message
+from gradwhy.report import delivery, formats
+from gradwhy.source import text, walking
+from gradwhy.static import looking, settings
+
+CLEAN, FOUND, WRONG = 0, 1, 2
+
+
+@click.command("check", short_help="Read files without running them; name the lines that lose a gradient.")
+@click.option("--format", "format_name", type=click.Choice(formats.names()), default="text", show_default=True)
+@click.option(
+    "--output",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="Write the report to FILE instead of standard output.",
+)
+@click.option("--lang", type=click.Choice(["en", "zh"]), help="Language of the report; default from the locale.")
+@click.option("--strict", is_flag=True, help="Report what is likely too, not only what holds on every path.")
+@click.option("--select", metavar="CAUSE,…", help="Only these causes.")
+@click.option("--ignore", metavar="CAUSE,…", help="All but these causes.")
+@click.option("--statistics", is_flag=True, help="Count the findings of each cause on standard error.")
+@click.option(
+    "--stdin-filename", metavar="NAME", default="<stdin>", help="The name that standard input, `-`, has in the report."
+)
+@click.option("--jobs", metavar="N", type=click.IntRange(min=1), default=2, show_default=True, help="Processes.")
+@click.option("--no-cache", is_flag=True, help=f"Look at every file again; neither read nor write {looking.CACHE}.")
+@click.argument("paths", nargs=-1, required=True, metavar="PATH…")
+def command(
+    format_name: str,
+    output: Path | None,
+    lang: str | None,
+    strict: bool,
+    select: str | None,
+    ignore: str | None,
+    statistics: bool,
+    stdin_filename: str,
+    jobs: int,
+    no_cache: bool,
+    paths: tuple[str, ...],
+) -> int:
+    """Look at Python files, notebooks and folders of them, without importing or running any of them. `-` is standard input.
+
+    Exit code 0 where nothing is found, 1 with findings, 2 where the check itself went wrong.
+    """
+    language = render.language_of(lang)
+    wanted = _settings(select, ignore)
+    for path in paths:
+        if path != "-" and not Path(path).exists():
+            raise click.UsageError(f"there is no file or folder {path}")
+    looks = _looks(paths, strict, stdin_filename, jobs, not no_cache, wanted)
+    report = looking.report_of(looks, wanted)
+    said = delivery.deliver(report, format_name, output.absolute() if output is not None else None, language, out=True)
+    if not said and not report.skipped:
+        delivery.say(render.sentence(Message("words.check-clean", dict(report.examined)), language), sys.stdout)
+    if statistics:
+        counts: dict[str, int] = {}
+        for finding in report.findings:
+            counts[finding.cause] = counts.get(finding.cause, 0) + 1
+        for cause, count in sorted(counts.items(), key=lambda item: -item[1]):
+            delivery.say(f"{count:6} {cause}")
+    if report.notes:
+        return WRONG
+    return FOUND if report.findings else CLEAN
+
+
+def _settings(select: str | None, ignore: str | None) -> settings.Settings:
+    causes = load.names("causes")
+    try:
+        found = settings.load(Path.cwd(), causes)
+    except settings.Wrong as error:
+        raise click.UsageError(str(error)) from error
+    chosen, left_out = _causes(select, causes), _causes(ignore, causes)
+    return settings.Settings(chosen or found.select, left_out | found.ignore, found.exclude, found.per_file)
+
+
+def _causes(given: str | None, known: list[str]) -> frozenset[str]:
+    names = frozenset(name.strip() for name in (given or "").split(",") if name.strip())
+    for name in sorted(names - set(known)):
+        raise click.UsageError(f"there is no cause named {name!r}")
+    return names
+
+
+def _looks(
+    paths: tuple[str, ...], strict: bool, stdin_filename: str, jobs: int, cached: bool, wanted: settings.Settings
+) -> list[looking.Look]:
+    looks: list[looking.Look] = []
+    if "-" in paths:
+        data = sys.stdin.buffer.read()
+        content = data.decode("utf-8", "replace") if stdin_filename.endswith(".ipynb") else _decoded(data)
+        text.give(stdin_filename, content)
+        looks.append(looking.look_at_text(stdin_filename, content, strict))
+    named = [path for path in paths if path != "-"]
+    files = [_short(path) for path in walking.files(named, wanted.exclude)]
+    folders = any(Path(path).is_dir() for path in named)
+    cache = looking.Cache(Path.cwd(), strict) if cached and folders else None
+    looks += looking.look_at_all(files, strict, min(jobs, os.cpu_count() or 1), cache)
+    if cache is not None:
+        cache.save()
+    return looks
+
+
+def _decoded(data: bytes) -> str:
+    try:
+        return text.decoded(data)
+    except (SyntaxError, UnicodeDecodeError, ValueError, LookupError):
+        return data.decode("utf-8", "replace")
+
+
+def _short(path: str) -> str:
+    return path[2:] if path.startswith(f".{os.sep}") else path

@@ -1,0 +1,23 @@
+"""The text that a location is in: a file, standard input, or a cell of a notebook."""
+
+from __future__ import annotations
+
+import functools
+
+from gradwhy.findings import Location
+from gradwhy.source import notebook, text
+from gradwhy.source.text import SourceText
+
+
+def source_of(at: Location) -> SourceText | None:
+    """The program text whose lines the location counts, or None where it can't be read."""
+    if at.cell is None:
+        return text.read(at.file)
+    return _cell(at.file, at.cell)
+
+
+@functools.lru_cache(maxsize=64)
+def _cell(file: str, number: int) -> SourceText | None:
+    whole = text.read(file)
+    found = notebook.parse(whole.text) if whole is not None else None
+    return found.cell(number) if found is not None else None

@@ -1,0 +1,113 @@
+"""Graphs that a second backward pass goes through: which tensor ties the old graph to the new one."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from gradwhy.findings import Argument, Code, Finding, Fix, Message
+from gradwhy.static import lost
+from gradwhy.static.blame import seen_from
+from gradwhy.static.flow.frames import Event, Frame
+from gradwhy.static.flow.gradients import Freed, Reach
+from gradwhy.static.flow.histories import YES, Flow
+from gradwhy.static.program import Place, Program
+
+SYMPTOM = "second-backward"
+ERROR = "Trying to backward through the graph a second time"
+
+
+@dataclass(frozen=True, slots=True)
+class Tie:
+    """``new`` was computed after the earlier pass, ``old`` before it; None where the whole graph is the old one."""
+
+    cause: str
+    place: Place
+    earlier: Freed
+    new: Flow | None
+    old: Flow | None
+
+
+def findings(program: Program, cause: str) -> Iterator[Finding]:
+    """The findings of one cause among the passes that meet a graph that is used up."""
+    places: set[int] = set()
+    for event in program.each("backward", "grad"):
+        again: list[Freed] = event.facts["again"]
+        if not again:
+            continue
+        tie = explain(event, again[0])
+        if tie is None or tie.cause != cause or id(tie.place.node) in places:
+            continue
+        places.add(id(tie.place.node))
+        yield _tell(program, event, tie)
+
+
+def explain(event: Event, earlier: Freed) -> Tie | None:
+    reach = event.facts["reach"]
+    assert isinstance(reach, Reach)
+    edges = [
+        (flow, part)
+        for flow in reach.stations.values()
+        for part in flow.inputs
+        if flow.serial > earlier.serial >= part.serial and part.grad == YES and part.kind != "leaf"
+    ]
+    if earlier.node is not event.at:
+        return Tie(
+            "freed-graph-reused", Place(earlier.node, earlier.frame), earlier, *(edges[0] if edges else (None, None))
+        )
+    if not edges:
+        return None
+    new, old = edges[0]
+    if new.name == "add" and (old in earlier.starts or old.at is new.at) and new.at is not None:
+        return Tie("loss-accumulated", Place(new.at, new.frame), earlier, new, old)
+    if new.at is old.at and (seen := _seen(old, event.frame)) is not None:
+        return Tie("hidden-state-carried", seen, earlier, new, old)
+    if isinstance(new.at, ast.Call) and isinstance(new.at.func, ast.Attribute) and new.at.func.attr.endswith("_"):
+        # Zeroed in place: the values are gone, the history is not.
+        return Tie("hidden-state-carried", Place(new.at, new.frame), earlier, new, old)
+    if new.at is not None and not _in_forward(new):
+        return Tie("freed-graph-reused", Place(new.at, new.frame), earlier, new, old)
+    if old.at is None:
+        return None
+    own = Place(old.at, old.frame)
+    return Tie("freed-graph-reused", (_seen(old, event.frame) or own) if _in_forward(old) else own, earlier, new, old)
+
+
+def _in_forward(flow: Flow) -> bool:
+    return flow.frame is not None and flow.frame.name.endswith(".forward")
+
+
+def _seen(flow: Flow, frame: Frame | None) -> Place | None:
+    """Where a history was made, as the failing function or one of its callers sees it."""
+    while frame is not None:
+        place = seen_from(flow, frame)
+        if place is not None:
+            return place
+        frame = frame.parent
+    return None
+
+
+def _tell(program: Program, event: Event, tie: Tie) -> Finding:
+    here = Place(event.at, event.frame)
+    made = tie.old.at if tie.old is not None else None
+    name = program.text(made if made is not None else lost.loss_node(event))
+    facts: dict[str, Argument] = {"name": Code(name)}
+    steps = []
+    if tie.old is not None and tie.old.at is not None:
+        note = Message("freed-graph-reused.made", {"name": Code(name)})
+        steps.append(program.step(Place(tie.old.at, tie.old.frame), note, before="tracked", after="tracked"))
+    if tie.earlier.node is not event.at:
+        steps.append(program.step(Place(tie.earlier.node, tie.earlier.frame), Message("freed-graph-reused.freed")))
+    if tie.new is not None and tie.new.at is not None:
+        steps.append(program.step(Place(tie.new.at, tie.new.frame), Message("freed-graph-reused.again")))
+    steps.append(program.step(here, Message("words.surfaces", {"error": "RuntimeError", "text": ERROR})))
+    return program.finding(
+        tie.cause,
+        tie.place,
+        Message(f"{tie.cause}.headline", facts),
+        symptom=SYMPTOM,
+        surfaces=here,
+        path=steps,
+        fixes=[Fix(title=Message(f"{tie.cause}.advice", facts), applicability="display")],
+    )

@@ -1,0 +1,16 @@
+"""Losses that have no path because of ``comparison``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from gradwhy.findings import Finding
+from gradwhy.static import inputs, lost, silent
+from gradwhy.static.program import Program
+
+
+def check(program: Program) -> Iterable[Finding]:
+    """A ``backward`` or ``grad`` that raises."""
+    yield from lost.findings(program, "comparison")
+    yield from inputs.findings(program, "comparison")
+    yield from silent.findings(program, "comparison")

@@ -1,0 +1,58 @@
+"""Gradients that nothing clears from one step to the next."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from gradwhy.findings import Argument, Code, Finding, Fix, Message
+from gradwhy.static import lost
+from gradwhy.static.flow.gradients import Reach
+from gradwhy.static.program import Place, Program
+
+CAUSE = "missing-zero_grad"
+
+
+def check(program: Program) -> Iterable[Finding]:
+    """An optimizer steps a second time for gradients that have been added to those of its first step."""
+    if not program.whole or lost.explained(program):
+        return
+    told: set[int] = set()
+    for optimizer in program.optimizers:
+        held = {id(tensor) for tensor in optimizer.f["params"]}
+        if not optimizer.f["complete"] or not held:
+            continue
+        steps = [i for i, e in enumerate(program.events) if e.kind == "step" and e.optimizer is optimizer]
+        if len(steps) < 2 or any(_clears(event, held) for event in program.events):
+            continue
+        first, second = steps[0], steps[1]
+        passes = [e for e in program.events[first:second] if e.kind == "backward"]
+        again = next((e for e in passes if _reaches(e.facts["reach"], held)), None)
+        if again is None or id(again.at) in told:
+            continue
+        told.add(id(again.at))
+        place, step = Place(again.at, again.frame), Place(program.events[second].at, program.events[second].frame)
+        facts: dict[str, Argument] = {
+            "optimizer": Code(program.text(getattr(getattr(step.node, "func", None), "value", step.node)))
+        }
+        yield program.finding(
+            CAUSE,
+            place,
+            Message(f"{CAUSE}.headline-source", facts),
+            symptom="silent-accumulate",
+            severity="warning",
+            surfaces=step,
+            path=[
+                program.step(place, Message(f"{CAUSE}.added-source")),
+                program.step(step, Message(f"{CAUSE}.stepped")),
+            ],
+            fixes=[Fix(title=Message(f"{CAUSE}.advice-source", facts), applicability="display")],
+        )
+
+
+def _clears(event: object, held: set[int]) -> bool:
+    kind, tensors = event.kind, event.tensors  # type: ignore[attr-defined]
+    return kind in ("zero_grad", "grad-set") and any(id(tensor) in held for tensor in tensors)
+
+
+def _reaches(reach: object, held: set[int]) -> bool:
+    return isinstance(reach, Reach) and any(key in held for key in reach.leaves)
