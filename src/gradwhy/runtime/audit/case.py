@@ -28,6 +28,7 @@ from gradwhy.runtime.audit.masking import Masks
 from gradwhy.runtime.audit.modules import Inspection
 from gradwhy.runtime.audit.roster import Member, Roster
 from gradwhy.runtime.audit.terms import Terms
+from gradwhy.runtime.audit.wrapping import Wrapping
 from gradwhy.runtime.sites import Site, located
 from gradwhy.source import text
 
@@ -59,6 +60,7 @@ class Case:
     masks: Masks
     calls: Calls
     functions: CustomFunctions
+    wrapping: Wrapping
     optimizers: list[Held]
     claimed: set[int] = field(default_factory=set)
     explained: set[tuple[str, int]] = field(default_factory=set)

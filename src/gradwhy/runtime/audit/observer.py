@@ -22,6 +22,7 @@ from gradwhy.runtime.audit.ledger import Ledger, Pass, Step
 from gradwhy.runtime.audit.modules import Inspection
 from gradwhy.runtime.audit.roster import Roster
 from gradwhy.runtime.audit.terms import Terms
+from gradwhy.runtime.audit.wrapping import Wrapping
 from gradwhy.runtime.audit.zeros import ZeroSearch
 from gradwhy.runtime.failure import standing
 from gradwhy.runtime.records import node_of
@@ -50,6 +51,7 @@ class Observer:
         self.optimizers: dict[int, weakref.ref[Any]] = {}
         self.calls = Calls(watch, self.ledger)
         self.functions = CustomFunctions(watch)
+        self.wrapping = Wrapping(watch)
         self.masks = masking.Masks()
         self.held: dict[int, Held] = {}
         self._before: dict[int, list[Any]] = {}
@@ -78,6 +80,8 @@ class Observer:
             watch._replace(torch.autograd, "_engine_run_backward", self._engine, self._undo)
         watch._replace(torch.autograd.Function, "apply", self.functions.applying, self._undo)
         self.calls.install(self._undo)
+        if torch.distributed.is_available():
+            self.wrapping.install(self._undo)
         self.terms.listen()
         broadcasting.listen(watch.recorder, self.ledger)
         masking.listen(watch.recorder, self.masks)
@@ -151,6 +155,7 @@ class Observer:
             empty=frozenset(key for key, leaf in leaves.items() if leaf.grad is None),
         )
         self.terms.differentiated(each.numbers, chain)
+        self.wrapping.went(each.leaves, chain)
         if self._scanned.get(chain[:1], 0) < _SEARCHES:
             self._scanned[chain[:1]] = self._scanned.get(chain[:1], 0) + 1
             cancelling.scan(walk, self.watch.recorder, self.ledger)
@@ -291,7 +296,8 @@ class Observer:
         """What the faults look at, when the watched steps are over."""
         held = [self.held[number] for number in sorted(self.held)]
         return Case(
-            self.watch, self.ledger, self.roster, self.inspection, self.terms, self.masks, self.calls, self.functions, held
+            self.watch, self.ledger, self.roster, self.inspection, self.terms, self.masks, self.calls, self.functions,
+            self.wrapping, held,
         )  # fmt: skip
 
     # -- names
