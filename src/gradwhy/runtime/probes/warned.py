@@ -82,11 +82,23 @@ def _not_a_leaf(text: str, failure: Failure, situation: Situation) -> list[Findi
     place = Place.of(origin.site)
     steps = [Step(at=place.at, op=torch_name(origin.func), note=Message("non-leaf-grad.computed", facts)), read]
     if not moved and origin.outside_forward() != origin.site:
-        # An activation inside a model is no leaf and needn't be: whoever wants its gradient asks for it.
-        place = Place.of(surface.site)
+        # An activation inside a model is no leaf and needn't be: where it is kept, or read, its gradient is to be asked for.
+        place = _kept_as(receiver, origin.site) or Place.of(surface.site)
     return _warning(
         situation, "to-device-non-leaf" if moved else "non-leaf-grad", place, facts, steps=steps, shared=moved
     )
+
+
+def _kept_as(receiver: ast.AST | None, site: Site) -> Place | None:
+    """Where the function that computed a value assigns it to the attribute that is read: ``self.activation = h``."""
+    source, node = site.source, site.node()
+    scope = source.function(node) if source is not None and node is not None else None
+    name = receiver.attr if isinstance(receiver, ast.Attribute) else ""
+    for statement in ast.walk(scope) if scope is not None and name else ():
+        if isinstance(statement, ast.Assign) and source is not None:
+            if any(isinstance(target, ast.Attribute) and target.attr == name for target in statement.targets):
+                return Place(located(source, statement), source.segment(statement))
+    return None
 
 
 def _checkpoint(text: str, failure: Failure, situation: Situation) -> list[Finding]:
