@@ -116,7 +116,7 @@ def _tell(program: Program, event: Event, optimizer: Optimizer, stepped: Event) 
             program.step(built, Message(f"{CAUSE}.built")),
             program.step(here, Message(f"{CAUSE}.headline-replaced", facts)),
         ],
-        fixes=[Fix(title=Message(f"{CAUSE}.advice-replaced", facts), applicability="display")],
+        fixes=[Fix(title=Message(f"{CAUSE}.advice-audit", facts), applicability="display")],
     )
 
 
