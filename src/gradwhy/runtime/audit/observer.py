@@ -13,7 +13,7 @@ from torch.amp import grad_scaler
 from torch.optim import optimizer as optimizers
 
 from gradwhy.runtime import graph
-from gradwhy.runtime.audit import broadcasting, cancelling, masking, unreached
+from gradwhy.runtime.audit import broadcasting, cancelling, masking, unreached, unwarned
 from gradwhy.runtime.audit.calls import Calls
 from gradwhy.runtime.audit.case import Case, Held
 from gradwhy.runtime.audit.functions import CustomFunctions
@@ -85,6 +85,7 @@ class Observer:
         self.terms.listen()
         broadcasting.listen(watch.recorder, self.ledger)
         masking.listen(watch.recorder, self.masks)
+        unwarned.listen(watch)
 
     def stop(self) -> None:
         self.watch.recorder.listeners.clear()

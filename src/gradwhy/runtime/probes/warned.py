@@ -247,10 +247,12 @@ def _optimizer_step(surface: LiveFrame) -> ast.Expr | None:
     return None
 
 
+NOT_A_LEAF = "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed"
+SIZES = "that is different to the input size"
 _ANSWERS: tuple[tuple[str, Callable[[str, Failure, Situation], list[Finding]]], ...] = (
-    ("The .grad attribute of a Tensor that is not a leaf Tensor is being accessed", _not_a_leaf),
+    (NOT_A_LEAF, _not_a_leaf),
     ("None of the inputs have requires_grad=True. Gradients will be None", _checkpoint),
-    ("that is different to the input size", _sizes),
+    (SIZES, _sizes),
     ("Detected call of `lr_scheduler.step()` before `optimizer.step()`", _scheduler),
 )
 
