@@ -134,3 +134,14 @@ def test_the_picture(program: Write, gradwhy: Run, tmp_path: Path) -> None:
 def test_same_bits_with_and_without(program: Write, gradwhy: Run, python: Run) -> None:
     program(TRAINS + "\n    print([p.sum().item().hex() for p in model.parameters()])\n")
     assert gradwhy("audit", "train.py").stdout == python("train.py").stdout
+
+
+def test_filters_of_warnings_do_not_silence_a_fault(program: Write, gradwhy: Run) -> None:
+    program(
+        TRAINS.replace(
+            "model(torch.randn(4, 3)).pow(2).mean()", "nn.functional.mse_loss(model(torch.randn(4, 3)), torch.randn(4))"
+        )
+    )
+    audited = gradwhy("audit", "train.py", env={"PYTHONWARNINGS": "ignore"})
+    assert audited.returncode == 1
+    assert audited.stderr.startswith("warning[shape-broadcast]")
