@@ -63,8 +63,6 @@ class Case:
     wrapping: Wrapping
     optimizers: list[Held]
     claimed: set[int] = field(default_factory=set)
-    explained: set[tuple[str, int]] = field(default_factory=set)
-    """(file, line) of what the report says already."""
 
     # -- what is known
 
@@ -131,7 +129,6 @@ class Case:
         certain: bool = True,
         severity: Severity = "error",
         surfaces: Site | None = None,
-        fixes: tuple[Fix, ...] = (),
         headline: str = "",
     ) -> Finding:
         """One cause at one place; ``key`` chooses among its sentences, ``headline-<key>`` and ``advice-<key>``, or ``headline``
@@ -159,7 +156,7 @@ class Case:
             path=tuple(stations),
             message=Message(headline or f"{cause}.headline{suffix}", filled),
             evidence=tuple(evidence),
-            fixes=fixes or (Fix(title=title, applicability="display"),),
+            fixes=(Fix(title=title, applicability="display"),),
             fingerprint=fingerprint(cause, place.at, source.line(place.at.line) if source is not None else ""),
         )
 

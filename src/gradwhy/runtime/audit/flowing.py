@@ -70,7 +70,7 @@ def _look(model: Any, loss_fn: Callable[[Any, Any], Any], batch: Any, parameters
         observer.stop()
         watch.stop()
     without = {id(p) for p in parameters.values() if p.requires_grad and p.grad is None}
-    step = Step(optimizer=-1, chain=(), order=watch.journal.next_order(), fed=0, of=len(parameters), number=0)
+    step = Step(optimizer=-1, chain=(), order=watch.journal.next_order(), fed=0, number=0)
     lost = unreached.explain(frozenset(without), -1, step, observer)
     lines = list(_lines(parameters, lost))
     if not lines:

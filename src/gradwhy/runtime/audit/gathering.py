@@ -37,12 +37,11 @@ def findings(case: Case) -> list[Finding]:
 def joined(report: Report, observer: Observer) -> Report:
     """The report of the run, with what the audit adds: findings, the table, and what was examined."""
     case = observer.case()
-    for finding in report.findings:
-        case.explained.add((finding.at.file, finding.at.line))
+    told = {(finding.at.file, finding.at.line) for finding in report.findings}
     if any(f.symptom == "silent-leaf-loss" for f in report.findings):
         # The loss never had a path: that no parameter has a gradient follows from it.
         case.claimed |= {key for held in case.optimizers for key in held.ids}
-    own = [f for f in findings(case) if (f.at.file, f.at.line) not in case.explained]
+    own = [f for f in findings(case) if (f.at.file, f.at.line) not in told]
     loud = [f for f in report.findings if f.severity == "error"]
     rest = [f for f in report.findings if f.severity != "error"]
     everything = sorted([*own, *rest], key=lambda f: _SEVERITY[f.severity])

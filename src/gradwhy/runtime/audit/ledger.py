@@ -26,10 +26,8 @@ class Pass:
     order: int
     leaves: frozenset[int]
     numbers: frozenset[int]
-    roots: tuple[int, ...]
     wanted: frozenset[int] | None
     accumulates: bool
-    kept: bool
     begun: int
     """torch's number of the next node at the time."""
     inside_step: bool = False
@@ -49,12 +47,11 @@ class Pass:
 
 @dataclass(slots=True)
 class Account:
-    """One leaf over the watched steps of one optimizer; those of the last state come in ``tail``."""
+    """One leaf over the watched steps of one optimizer; ``state`` and ``norm`` are those of the last."""
 
     key: int
     steps: int = 0
     counts: dict[ParameterState, int] = field(default_factory=dict)
-    tail: int = 0
     state: ParameterState = "none"
     norm: float = 0.0
     compared: int = 0
@@ -69,7 +66,6 @@ class Account:
     def note(self, state: ParameterState, norm: float) -> None:
         self.steps += 1
         self.counts[state] = self.counts.get(state, 0) + 1
-        self.tail = self.tail + 1 if state == self.state else 1
         self.state, self.norm = state, norm
 
     def always(self, state: ParameterState) -> bool:
@@ -84,7 +80,6 @@ class Step:
     chain: Chain
     order: int
     fed: int
-    of: int
     number: int
     """torch's number of the next node at the time."""
     scaled: bool = False
@@ -138,7 +133,6 @@ class Lost:
     """Why leaves got nothing from a pass that stood before a step."""
 
     verdict: Verdict
-    ids: frozenset[int]
     fed: bool
     """Whether what came of the cut went into the loss."""
     backward: Chain
@@ -156,7 +150,6 @@ class Ledger:
         """(optimizer's number, id of the leaf) -> its account."""
         self.reached: dict[int, int] = {}
         """id of a leaf -> the passes that fill its ``grad``."""
-        self.reached_last: dict[int, Pass] = {}
         self.marked: dict[str, dict[Site, Mark]] = {}
         """By kind: lines whose results were part of what went backward."""
         self.zeroed: dict[int, tuple[Zeroing, ...]] = {}
@@ -181,7 +174,6 @@ class Ledger:
         for key in each.leaves:
             if each.fills(key):
                 self.reached[key] = self.reached.get(key, 0) + 1
-                self.reached_last[key] = each
 
     def account(self, optimizer: int, key: int) -> Account:
         return self.accounts.setdefault((optimizer, key), Account(key))

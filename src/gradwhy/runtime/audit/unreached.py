@@ -51,7 +51,7 @@ def explain(ids: frozenset[int], since: int, step: Step, observer: Observer) -> 
     ranked = sorted(groups.values(), key=lambda g: (g.fed, len(g.ids), g.order), reverse=True)
     result: dict[int, Lost] = {}
     for group in ranked:
-        lost = Lost(group.verdict, frozenset(group.ids), group.fed, last.chain, step.chain)
+        lost = Lost(group.verdict, group.fed, last.chain, step.chain)
         for key in group.ids:
             result.setdefault(key, lost)
     return result
