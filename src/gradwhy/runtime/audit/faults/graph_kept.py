@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from gradwhy.findings import Argument, Code, Evidence, Finding, Message, Step
 from gradwhy.runtime.account import Place
@@ -13,17 +13,17 @@ from gradwhy.runtime.audit.modules import Kept
 
 RANK = 50
 CAUSE = "loss-accumulated"
+_KINDS = (ast.Call, ast.Assign, ast.AugAssign)
 _ADDING = ("append", "extend", "add", "appendleft", "update", "insert", "setdefault", "push")
 
 
 def find(case: Case) -> Iterable[Finding]:
-    told: set[tuple[str, int]] = set()
     kept = [each for each in case.inspection.kept.values() if _grows(each)]
     for each in sorted(kept, key=lambda k: (-len(k.sizes), -k.sizes[-1])):
-        place = _where(each, case)
-        if place is None or (place.at.file, place.at.line) in told:
+        places = list(_where(each, case))
+        if not places:
             continue
-        told.add((place.at.file, place.at.line))
+        place = places[0]
         facts: dict[str, Argument] = {"name": Code(each.name), "count": each.sizes[-1], "steps": each.steps[-1]}
         yield case.finding(
             CAUSE,
@@ -33,6 +33,7 @@ def find(case: Case) -> Iterable[Finding]:
             key="kept",
             steps=[Step(at=place.at, note=Message(f"{CAUSE}.keeps", facts))],
             evidence=[Evidence(kind="graph", subject=each.name, facts={"old_nodes": each.sizes[-1]})],
+            certain=len(places) == 1,
             severity="warning",
         )
         return
@@ -44,23 +45,23 @@ def _grows(each: Kept) -> bool:
     return any(later > earlier + 1 for earlier, later in zip(each.sizes, each.sizes[1:]))
 
 
-def _where(each: Kept, case: Case) -> Place | None:
+def _where(each: Kept, case: Case) -> Iterator[Place]:
+    """The lines that add to such a name, from the source; where there is none, the line that made the last value."""
     last = re.split(r"[.\[]", each.name.rstrip("]"))[-1].strip("'\"")
     bare = re.sub(r"\[.*", "", each.name).rpartition(".")[2]
-    for source, node in case.nodes(ast.Call, ast.Assign, ast.AugAssign):
-        if isinstance(node, ast.Call):
-            receiver = node.func.value if isinstance(node.func, ast.Attribute) else None
-            adds = isinstance(node.func, ast.Attribute) and node.func.attr in _ADDING and bool(node.args)
-            if adds and receiver is not None and _last_name(receiver) in (last, bare):
-                return place_of(source, node)
-        elif isinstance(node, ast.Assign):
-            for target in node.targets:
-                if isinstance(target, ast.Subscript) and _last_name(target.value) in (last, bare):
-                    return place_of(source, node)
-        elif _last_name(node.target) in (last, bare):
-            return place_of(source, node)
+    found = [place_of(source, node) for source, node in case.nodes(*_KINDS) if _adds_to(node, (last, bare))]
     made = case.watch.recorder.nodes.made(each.number)
-    return at(made.site) if made is not None else None
+    yield from found or ([at(made.site)] if made is not None else [])
+
+
+def _adds_to(node: ast.AST, names: tuple[str, str]) -> bool:
+    if isinstance(node, ast.Call):
+        function = node.func
+        adds = isinstance(function, ast.Attribute) and function.attr in _ADDING and bool(node.args)
+        return adds and isinstance(function, ast.Attribute) and _last_name(function.value) in names
+    if isinstance(node, ast.Assign):
+        return any(isinstance(t, ast.Subscript) and _last_name(t.value) in names for t in node.targets)
+    return isinstance(node, ast.AugAssign) and _last_name(node.target) in names
 
 
 def _last_name(node: ast.AST) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from gradwhy.findings import Argument, Code, Evidence, Finding
 from gradwhy.runtime.account import Place
@@ -19,8 +19,8 @@ def find(case: Case) -> Iterable[Finding]:
         wrong = {member.key for member in members if member.requires_grad is not flag.value}
         if not wrong:
             continue
-        place = _assignment(flag, case)
-        if place is None:
+        places = list(_assignments(flag, case))
+        if not places:
             continue
         facts: dict[str, Argument] = {
             "flag": Code(flag.name), "name": Code(case.owner(wrong) or flag.owner), "count": len(wrong)
@@ -32,23 +32,24 @@ def find(case: Case) -> Iterable[Finding]:
         yield case.finding(
             "frozen-part" if flag.value else "misspelt-flag",
             "silent-none-grad" if flag.value else "silent-not-frozen",
-            place,
+            places[0],
             facts=facts,
+            certain=len(places) == 1,
             key=("module" if flag.on_module else "misspelt"),
             evidence=evidence,
             severity="error" if held or flag.value else "warning",
         )
 
 
-def _assignment(flag: OddFlag, case: Case) -> Place | None:
+def _assignments(flag: OddFlag, case: Case) -> Iterator[Place]:
+    """The lines that set such an attribute, or may: by its name, from the source."""
     for source, node in case.nodes(ast.Assign):
         value = node.value.value if isinstance(node.value, ast.Constant) else None
         for target in node.targets:
             if isinstance(target, ast.Attribute) and target.attr == flag.name and value in (flag.value, None):
                 if flag.name == "requires_grad" and not _may_be_module(target, flag):
                     continue
-                return place_of(source, node)
-    return None
+                yield place_of(source, node)
 
 
 def _may_be_module(target: ast.Attribute, flag: OddFlag) -> bool:

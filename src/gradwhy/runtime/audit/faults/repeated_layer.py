@@ -22,7 +22,7 @@ def find(case: Case) -> Iterable[Finding]:
             "name": Code(repeated.container), "kind": Code(repeated.kind), "times": repeated.times
         }  # fmt: skip
         yield case.finding(
-            CAUSE, "silent-not-in-optimizer", place, facts=facts, key="repeated", severity="warning",
+            CAUSE, "silent-not-in-optimizer", place, facts=facts, key="repeated", severity="warning", certain=False,
             evidence=[Evidence(kind="parameter", subject=repeated.container, facts={"same_module": repeated.times})],
         )  # fmt: skip
         return
