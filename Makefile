@@ -21,7 +21,7 @@ demo: $(STAMPS)/example
 	@cd examples/transfer_learning && ../../$(BIN)/python -m gradwhy run --verify train.py; test $$? -eq 1
 
 test: $(STAMPS)/test
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n auto --dist loadfile
 
 lint: $(STAMPS)/lint $(STAMPS)/test
 	$(BIN)/ruff check

@@ -15,7 +15,7 @@ Status: TypeAlias = Literal[
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One line: a parameter, or ``count`` of one module that fare alike. ``low`` and ``high`` bound what they show."""
+    """One line: a parameter, or ``count`` of one module that fare alike. ``norms`` and ``changes``: least and greatest."""
 
     name: str
     count: int
@@ -49,10 +49,10 @@ def rows(parameters: Sequence[Parameter], every: bool = False) -> Iterator[Row]:
         for parameter in parameters:
             yield _row(parameter.name, [parameter])
         return
-    yield from _folded("", list(parameters), 0)
+    yield from _folded(parameters, 0)
 
 
-def _folded(prefix: str, parameters: list[Parameter], depth: int) -> Iterator[Row]:
+def _folded(parameters: Sequence[Parameter], depth: int) -> Iterator[Row]:
     groups: dict[str, list[Parameter]] = {}
     for parameter in parameters:
         head = ".".join(parameter.name.split(".")[: depth + 1])
@@ -62,7 +62,7 @@ def _folded(prefix: str, parameters: list[Parameter], depth: int) -> Iterator[Ro
         if alike or all(m.name == name for m in members):
             yield _row(name, members)
         else:
-            yield from _folded(name, members, depth + 1)
+            yield from _folded(members, depth + 1)
 
 
 def _row(name: str, members: list[Parameter]) -> Row:

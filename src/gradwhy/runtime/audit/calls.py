@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import sys
 from collections.abc import Callable
 from types import FrameType, GeneratorType
@@ -76,13 +77,12 @@ class Calls:
         return clip
 
     def _switching(self, original: Any) -> Any:
-        own_file = original.__wrapped__.__code__.co_filename if hasattr(original, "__wrapped__") else ""
+        own = getattr(inspect.unwrap(original), "__code__", None)
 
         def train(module: Any, mode: bool = True) -> Any:
             frame = sys._getframe(1)
             # A module switches its children itself.
-            inner = frame.f_code.co_filename == own_file and frame.f_code.co_name == "train"
-            if self._watch.recording and not inner:
+            if self._watch.recording and frame.f_code is not own:
                 self._watch._quietly(self._mode, module, bool(mode), frame)
             return original(module, mode)
 

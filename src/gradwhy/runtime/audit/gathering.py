@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from gradwhy.findings import Finding, Message, Parameter, Report
 from gradwhy.runtime.audit.case import Case
 from gradwhy.runtime.audit.faults import Fault, all_faults
+from gradwhy.runtime.audit.ledger import Account
 
 if TYPE_CHECKING:
     from gradwhy.runtime.audit.observer import Observer
@@ -86,7 +87,8 @@ def rows(case: Case) -> list[Parameter]:
         if not member.alive and not held:
             continue
         last = held[-1] if held else None
-        account = case.ledger.accounts.get((last.number, member.key)) if last is not None else None
+        known = case.ledger.accounts.get((last.number, member.key)) if last is not None else None
+        account = known or Account(member.key)
         group = (
             f"{last.kind}[{last.options[member.key]['group']}]"
             if last is not None and member.key in last.options
@@ -99,13 +101,13 @@ def rows(case: Case) -> list[Parameter]:
                 shape=member.shape,
                 requires_grad=member.requires_grad,
                 group=group,
-                gradient=account.state if account is not None else "none",
-                norm=account.norm if account is not None else 0.0,
-                compared=account.compared if account is not None else 0,
-                changed=account.changed if account is not None else 0,
-                relative=account.relative if account is not None else 0.0,
-                steps=account.steps if account is not None else 0,
-                without=account.counts.get("none", 0) if account is not None else 0,
+                gradient=account.state,
+                norm=account.norm,
+                compared=account.compared,
+                changed=account.changed,
+                relative=account.relative,
+                steps=account.steps,
+                without=account.counts.get("none", 0),
                 passes=case.ledger.reached.get(member.key, 0),
             )
         )

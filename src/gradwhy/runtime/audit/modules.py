@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from gradwhy.runtime import graph
-from gradwhy.runtime.failure import Failure
+from gradwhy.runtime.audit.roster import modules_in
 from gradwhy.runtime.names import Names
 from gradwhy.runtime.records import node_of
 
@@ -58,7 +58,6 @@ class Repeated:
     container: str
     kind: str
     times: int
-    parameters: int
 
 
 @dataclass(slots=True)
@@ -70,7 +69,6 @@ class Kept:
     steps: list[int] = field(default_factory=list)
     number: int = -1
     """torch's number of the node of the last tensor that was found there."""
-    single: bool = True
 
 
 class Inspection:
@@ -84,14 +82,10 @@ class Inspection:
         self.repeated: dict[str, Repeated] = {}
         self.kept: dict[str, Kept] = {}
 
-    def look(self, names: Names, failure: Failure, observer: Observer) -> None:
+    def look(self, names: Names, observer: Observer) -> None:
         """Everything that one look can tell."""
-        seen: set[int] = set()
-        for root, module in names.modules.items():
-            for path, inner in module.named_modules():
-                if id(inner) not in seen:
-                    seen.add(id(inner))
-                    self._module(f"{root}.{path}" if path else root, root, inner)
+        for name, root, module in modules_in(names):
+            self._module(name, root, module)
         self._graphs(names, observer)
 
     def _module(self, name: str, root: str, module: Any) -> None:
@@ -115,9 +109,8 @@ class Inspection:
         children = [child for child in module._modules.values() if child is not None]
         for child in {id(c): c for c in children}.values():
             times = sum(other is child for other in children)
-            count = sum(1 for _ in child.parameters()) if times > 1 else 0
-            if count:
-                self.repeated[name] = Repeated(name, type(child).__name__, times, count)
+            if times > 1 and next(child.parameters(), None) is not None:
+                self.repeated[name] = Repeated(name, type(child).__name__, times)
 
     def _odd(self, attributes: dict[str, Any], owner: str, on_module: bool, parameters: list[Any]) -> None:
         for attribute, value in attributes.items():
@@ -162,7 +155,6 @@ class Inspection:
             kept.sizes.append(sum(size for size, _ in held))
             kept.steps.append(total)
             kept.number = max(number for _, number in held)
-            kept.single = len(held) == 1
 
 
 def _with_graph(names: Names) -> Iterator[tuple[str, Any]]:

@@ -25,6 +25,7 @@ from gradwhy.runtime.audit.terms import Terms
 from gradwhy.runtime.audit.wrapping import Wrapping
 from gradwhy.runtime.audit.zeros import ZeroSearch
 from gradwhy.runtime.failure import standing
+from gradwhy.runtime.names import Names
 from gradwhy.runtime.records import node_of
 from gradwhy.runtime.sites import user_chain
 from gradwhy.runtime.writes import sequence_now
@@ -44,7 +45,7 @@ class Observer:
         self.ledger = Ledger()
         self.roster = Roster()
         self.inspection = Inspection()
-        self.terms = Terms(watch)
+        self.terms = Terms(watch, self.ledger)
         self.on_step = on_step
         self.numbers: dict[int, int] = {}
         """id of an optimizer -> its number in the journal's order of making."""
@@ -153,7 +154,6 @@ class Observer:
             held=frozenset(key for key, leaf in leaves.items() if self._holds_used(leaf)),
             empty=frozenset(key for key, leaf in leaves.items() if leaf.grad is None),
         )
-        self.terms.differentiated(each.numbers, chain)
         self.wrapping.went(each.leaves, chain)
         if self._scanned.get(chain[:1], 0) < _SEARCHES:
             self._scanned[chain[:1]] = self._scanned.get(chain[:1], 0) + 1
@@ -312,12 +312,11 @@ class Observer:
             for record in self.watch.journal.optimizers:
                 if (other := record.reference()) is not None:
                     self._hold(other)
-            names = self.roster.look(
-                failure, self.watch.journal.order, self.calls.loaded, self.ledger.reached, self.watch.recorder
-            )
+            names = Names(failure.frames)
+            self.roster.look(failure, names, self.calls.loaded, self.ledger.reached, self.watch.recorder)
             for parameter in parameters:
-                self.roster.keep(parameter, self.watch.journal.order)
-            self.inspection.look(names, failure, self)
+                self.roster.keep(parameter)
+            self.inspection.look(names, self)
         self._met |= self.roster.members.keys() | self.ledger.reached.keys()
 
 

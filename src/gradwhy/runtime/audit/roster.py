@@ -41,10 +41,7 @@ class Member:
     shape: tuple[int, ...]
     requires_grad: bool
     home: Home
-    first: int
-    attribute: str = ""
     training: bool = True
-    kind: str = ""
     place: Place | None = None
     alive: bool = True
     is_parameter: bool = True
@@ -76,41 +73,33 @@ class Roster:
         return member.name if member is not None else ""
 
     def look(
-        self, failure: Failure, order: int, loaded: set[int], reached: Mapping[int, int], recorder: Recorder
-    ) -> Names:
+        self, failure: Failure, names: Names, loaded: set[int], reached: Mapping[int, int], recorder: Recorder
+    ) -> None:
         """Name what is alive now. Members that are not found any more stay, with ``alive`` False."""
-        names = Names(failure.frames)
         self._reached = reached
         for member in self.members.values():
             member.alive = False
         for live in failure.user_frames:
             self.files.add(live.site.file)
-        seen: set[int] = set()
-        for name, module in sorted(names.modules.items(), key=lambda item: -_size(item[1])):
-            for path, inner in module.named_modules():
-                if id(inner) not in seen:
-                    seen.add(id(inner))
-                    self._module(f"{name}.{path}" if path else name, name, inner, order, id(inner) in loaded, recorder)
+        for name, root, module in modules_in(names):
+            self._module(name, root, module, id(module) in loaded, recorder)
         for name, tensor in names.tensors():
             if tensor.requires_grad and tensor.is_leaf and not self._is_alive(tensor):
                 self._add(
                     Member(
-                        id(tensor), name, name.rpartition(".")[0], name, tuple(tensor.shape), True, "alone", order,
+                        id(tensor), name, name.rpartition(".")[0], name, tuple(tensor.shape), True, "alone",
                         is_parameter=issubclass(type(tensor), torch.nn.Parameter), total=_total(tensor),
                     )
                 )  # fmt: skip
         self.names += 1
-        return names
 
-    def keep(self, tensor: Any, order: int) -> None:
+    def keep(self, tensor: Any) -> None:
         """A leaf that an optimizer holds and that has no name: it is known by its id."""
         if not self._is_alive(tensor):
             known = self.members.get(id(tensor))
             if known is None or known.shape != tuple(tensor.shape):
                 shape = tuple(tensor.shape)
-                self.members[id(tensor)] = Member(
-                    id(tensor), "", "", "", shape, tensor.requires_grad, "", order, alive=False
-                )
+                self.members[id(tensor)] = Member(id(tensor), "", "", "", shape, tensor.requires_grad, "", alive=False)
 
     def _is_alive(self, tensor: Any) -> bool:
         known = self.members.get(id(tensor))
@@ -122,20 +111,19 @@ class Roster:
             return
         member.passes = self._reached.get(member.key, 0)
         if known is not None and known.shape == member.shape:
-            member.first = known.first
             moved = known.total != member.total and member.passes > known.passes
             member.by_hand = known.by_hand or moved
         self.members[member.key] = member
         self.bearers.setdefault(member.name, set()).add(member.key)
 
-    def _module(self, name: str, root: str, module: Any, order: int, loaded: bool, recorder: Recorder) -> None:
-        kind = self.kinds[name] = type(module).__name__
+    def _module(self, name: str, root: str, module: Any, loaded: bool, recorder: Recorder) -> None:
+        self.kinds[name] = type(module).__name__
 
         def add(tensor: Any, attribute: str, home: Home, place: Place | None) -> None:
             self._add(
                 Member(
                     id(tensor), f"{name}.{attribute}", name, root, tuple(tensor.shape), tensor.requires_grad, home,
-                    order, attribute, module.training, kind, place,
+                    module.training, place,
                     is_parameter=issubclass(type(tensor), torch.nn.Parameter), total=_total(tensor),
                     loaded=loaded, holder=id(module),
                 )
@@ -159,6 +147,16 @@ class Roster:
                     for leaf in graph.leaves(tensor, 64):
                         if not self._is_alive(leaf):
                             add(leaf, path, "computed", Place.of(made.site) if made is not None else place)
+
+
+def modules_in(names: Names) -> Iterator[tuple[str, str, Any]]:
+    """(its name, the name of the outermost, module) of all modules in sight, each once: as part of the largest that has it."""
+    seen: set[int] = set()
+    for root, module in sorted(names.modules.items(), key=lambda item: -_size(item[1])):
+        for path, inner in module.named_modules():
+            if id(inner) not in seen:
+                seen.add(id(inner))
+                yield f"{root}.{path}" if path else root, root, inner
 
 
 def class_line(held: Any) -> Place | None:

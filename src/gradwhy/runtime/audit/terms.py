@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection
 from dataclasses import dataclass, replace
 from types import FrameType
 from typing import TYPE_CHECKING, Any
@@ -12,6 +11,7 @@ import torch
 
 from gradwhy.runtime import feeding, verdict
 from gradwhy.runtime.ancestry import Reached
+from gradwhy.runtime.audit.ledger import Ledger
 from gradwhy.runtime.explanation import Explanation, Loss
 from gradwhy.runtime.failure import standing
 from gradwhy.runtime.names import Names
@@ -24,26 +24,26 @@ if TYPE_CHECKING:
 
 _ADDING = ("add", "sub", "__add__", "__radd__", "__sub__", "__rsub__", "__iadd__", "__isub__", "add_", "rsub")
 _TRIES = 3
+KIND = "term"
 
 
 @dataclass(slots=True)
 class Term:
-    """One line that adds such a term: what lost its path, and whether the sum was differentiated."""
+    """One line that adds such a term, and what lost its path. The ledger's mark says whether the sum was differentiated."""
 
     site: Site
-    explanation: Explanation | None
-    name: str
-    numbers: set[int]
+    explanation: Explanation | None = None
+    name: str = ""
     tries: int = 0
-    backward: tuple[Site, ...] = ()
 
 
 class Terms:
     """Looks at sums of single numbers only; each line is explained once."""
 
-    def __init__(self, watch: Watch) -> None:
+    def __init__(self, watch: Watch, ledger: Ledger) -> None:
         self._watch = watch
-        self.lines: dict[tuple[int, int], Term] = {}
+        self._ledger = ledger
+        self.lines: dict[Site, Term] = {}
 
     def listen(self) -> None:
         owners = (torch, torch.Tensor)
@@ -71,15 +71,13 @@ class Terms:
         node = node_of(result)
         if user is None or node is None:
             return
-        key = (id(user.f_code), user.f_lasti)
-        term = self.lines.get(key)
-        if term is None:
-            term = self.lines[key] = Term(Site(user.f_code, user.f_lasti), None, "", set())
+        site = Site(user.f_code, user.f_lasti)
+        term = self.lines.setdefault(site, Term(site))
         if term.explanation is None and term.tries < _TRIES:
             term.tries += 1
             self._explain(term, operand, record, user)
-        if term.explanation is not None and not term.backward:
-            term.numbers = {node._sequence_nr()}
+        if term.explanation is not None:
+            self._ledger.mark(KIND, site, node._sequence_nr(), {})
 
     def _explain(self, term: Term, operand: Any, record: Record | None, frame: FrameType) -> None:
         from gradwhy.runtime.probes import Situation
@@ -118,9 +116,3 @@ class Terms:
                         found.cause, found.at, found.subject, certain=False, trains=True, distance=0, cut=cut, site=record.site
                     )  # fmt: skip
                     return
-
-    def differentiated(self, numbers: Collection[int], chain: tuple[Site, ...]) -> None:
-        """A pass went through a graph with these nodes."""
-        for term in self.lines.values():
-            if not term.backward and term.numbers & set(numbers):
-                term.backward = chain

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable
 
-from gradwhy.findings import Argument, Finding, Message, Step
+from gradwhy.findings import Finding, Message, Step
 from gradwhy.runtime.account import Place, called, statement_of
 from gradwhy.runtime.audit.case import Case, at
 from gradwhy.runtime.audit.ledger import Chain, Event
@@ -26,12 +26,12 @@ def find(case: Case) -> Iterable[Finding]:
             continue
         last = events[-1]
         passes = case.passes_to(last.ids)
-        if _is_scaled(events[-1], case):
+        if _is_scaled(last, case):
             yield _tell("scaled", chain, (), case)
         elif all(event.fed == 0 for event in events[-8:]):
             if len([p for p in passes if p.order > events[0].order]) > 1:
                 yield _tell("early", chain, passes[-1].chain, case)
-        elif len([e for e in events if _is_late(e, case)]) == len(events):
+        elif all(_is_late(event, case) for event in events):
             yield _tell("late", chain, (), case)
 
 
@@ -61,8 +61,7 @@ def _tell(key: str, chain: Chain, backward: Chain, case: Case) -> Finding:
     steps = [Step(at=place.at, note=Message(f"{CAUSE}.{key}"))]
     if backward:
         steps.append(Step(at=backward[0].location(), note=Message(f"{CAUSE}.filled")))
-    facts: dict[str, Argument] = {}
-    return case.finding(CAUSE, "silent-none-grad", place, facts=facts, key=key, steps=steps)
+    return case.finding(CAUSE, "silent-none-grad", place, key=key, steps=steps)
 
 
 def _about_it(chain: Chain) -> Place:

@@ -8,6 +8,7 @@ from gradwhy.findings import Argument, Code, Evidence, Finding, Message, Step
 from gradwhy.runtime import feeding
 from gradwhy.runtime.account import Place
 from gradwhy.runtime.audit.case import Case
+from gradwhy.runtime.audit.terms import KIND
 
 RANK = 18
 _NONE = "silent-none-grad"
@@ -17,7 +18,8 @@ def find(case: Case) -> Iterable[Finding]:
     told: set[tuple[str, int]] = set()
     for term in case.terms.lines.values():
         explanation = term.explanation
-        if explanation is None or not term.backward:
+        mark = case.ledger.marked.get(KIND, {}).get(term.site)
+        if explanation is None or mark is None or not mark.backward:
             continue
         place = (explanation.at.file, explanation.at.line)
         if place in told:
@@ -47,5 +49,5 @@ def find(case: Case) -> Iterable[Finding]:
             ],
             certain=explanation.certain,
             severity="error" if explanation.certain else "warning",
-            surfaces=term.backward[0],
+            surfaces=mark.backward[0],
         )

@@ -28,6 +28,8 @@ def find(case: Case) -> Iterable[Finding]:
             # A part that is put into evaluation mode by itself is meant to be.
             if len(after) < 2 or event.chain[:1] in told or not roots[module.root] <= event.ids:
                 continue
+            if _meant(event, modes):
+                continue
             before = [p for p in passes if p.order < event.order and _mode_at(p, modes) == "train"]
             again = [p for p in after if any(p.chain == earlier.chain for earlier in before)]
             if not before and _by_a_helper(event, after, modes):
@@ -46,6 +48,14 @@ def find(case: Case) -> Iterable[Finding]:
                 CAUSE, "silent-eval-mode", at(event.chain[0]), facts=facts, steps=steps, severity="warning",
                 surfaces=again[-1].chain[0],
             )  # fmt: skip
+
+
+def _meant(event: Event, modes: list[Event]) -> bool:
+    """Whether the same code had just switched more than this part to training: an override of ``train()`` does so."""
+    last = next((e for e in reversed(modes) if e.order < event.order), None)
+    if last is None or last.kind != "train" or not last.chain or not event.chain:
+        return False
+    return last.chain[0].code is event.chain[0].code and last.ids > event.ids
 
 
 def _by_a_helper(event: Event, passes: list[Pass], modes: list[Event]) -> bool:
