@@ -13,6 +13,7 @@ from gradwhy.runtime.failure import Failure, failures
 from gradwhy.runtime.names import Names
 from gradwhy.runtime.probes import Probe, Situation, all_probes
 from gradwhy.runtime.watch import Watch
+from gradwhy.static import remedy
 from gradwhy.version import VERSION
 
 
@@ -39,6 +40,7 @@ def diagnose(error: BaseException | None, watch: Watch) -> Report:
     known = {(each.cause, each.at.file, each.at.line) for finding in findings for each in (finding, *finding.related)}
     warned = [finding for each in watch.warned.values() for finding in each]
     findings += [each for each in warned if (each.cause, each.at.file, each.at.line) not in known]
+    findings = [_completed(finding, notes) for finding in findings]
     notes += [_own_fault(fault) for fault in watch.recorder.faults[:1]]
     if watch.compiling.ran_eager:
         notes.append(Message("words.compiled-ran-eager"))
@@ -56,6 +58,14 @@ def diagnose(error: BaseException | None, watch: Watch) -> Report:
         notes=tuple(dict.fromkeys(notes)),
         environment=environment(),
     )
+
+
+def _completed(finding: Finding, notes: list[Message]) -> Finding:
+    try:
+        return remedy.completed(finding)
+    except Exception as fault:
+        notes.append(_own_fault(fault))
+        return finding
 
 
 def _of_a_process(error: BaseException | None, watch: Watch, notes: list[Message]) -> Report | None:

@@ -6,7 +6,7 @@ import ast
 from functools import partial
 from typing import Any
 
-from gradwhy.findings import Fix, Location
+from gradwhy.findings import Fix
 from gradwhy.runtime.ancestry import torch_name
 from gradwhy.runtime.explanation import Explanation
 from gradwhy.runtime.probes import Situation
@@ -42,7 +42,7 @@ def _fault(explanation: Explanation, situation: Situation) -> remedy.Fault | Non
     source = text.read(file)
     if source is None or source.tree is None:
         return None
-    node = _node_at(source, explanation.at)
+    node = remedy.node_at(source, explanation.at)
     if node is None:
         return None
     record = explanation.cut.record if explanation.cut is not None else None
@@ -65,15 +65,6 @@ def _fault(explanation: Explanation, situation: Situation) -> remedy.Fault | Non
         live=tuple(live.site.line for live in situation.failure.user_frames if display_path(live.site.file) == file),
         is_decorator=any(node in getattr(outer, "decorator_list", ()) for outer in source.enclosing(node)),
     )
-
-
-def _node_at(source: text.SourceText, at: Location) -> ast.AST | None:
-    for node in ast.walk(source.tree) if source.tree is not None else ():
-        if isinstance(node, (ast.expr, ast.stmt)) and not isinstance(node, ast.Expr) and node.lineno == at.line:
-            span = source.span(node)
-            if (span.column, span.end_line, span.end_column) == (at.column, at.end_line, at.end_column):
-                return node
-    return None
 
 
 def _given(record: Record | None) -> remedy.Value | None:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from gradwhy.findings import Finding
 from gradwhy.source.text import SourceText
-from gradwhy.static import rules
+from gradwhy.static import remedy, rules
 from gradwhy.static.flow.run import Run
 from gradwhy.static.program import Program
 
@@ -28,7 +28,7 @@ def check(source: SourceText, file: str, strict: bool = False) -> list[Finding]:
     found = [finding for rule in rules.load().values() for finding in rule.check(program)]
     if not strict:
         found = [finding for finding in found if finding.certainty == "proven"]
-    return sorted(_once(found), key=_rank)
+    return sorted((remedy.completed(finding, source) for finding in _once(found)), key=_rank)
 
 
 def _once(found: list[Finding]) -> Iterator[Finding]:

@@ -8,10 +8,10 @@ from collections.abc import Iterable
 from gradwhy.findings import Edit
 from gradwhy.source.slicing import dotted_name
 from gradwhy.source.text import SourceText, Span
-from gradwhy.static.remedy import Fault, Value, replace
+from gradwhy.static.remedy import Value, Written, replace
 
 
-def without_method(fault: Fault, node: ast.AST, names: Iterable[str]) -> Edit | None:
+def without_method(where: Written, node: ast.AST, names: Iterable[str]) -> Edit | None:
     """``x.name()`` -> ``x``, ``torch.name(x)`` -> ``x``, ``x.data`` -> ``x``; also at the end of a longer chain."""
     wanted = set(names)
     inner: ast.AST | None = node
@@ -20,28 +20,28 @@ def without_method(fault: Fault, node: ast.AST, names: Iterable[str]) -> Edit | 
             if isinstance(inner.func, ast.Attribute) and inner.func.attr in wanted:
                 on_torch = dotted_name(inner.func.value) == "torch"
                 kept = inner.args[0] if on_torch and inner.args else inner.func.value
-                return replace(fault, inner, fault.source.segment(kept))
+                return replace(where, inner, where.source.segment(kept))
             inner = inner.func.value if isinstance(inner.func, ast.Attribute) else None
         elif isinstance(inner, ast.Attribute):
             if inner.attr in wanted:
-                return replace(fault, inner, fault.source.segment(inner.value))
+                return replace(where, inner, where.source.segment(inner.value))
             inner = inner.value
         else:
             return None
     return None
 
 
-def with_keyword(fault: Fault, call: ast.Call, name: str, value: str) -> Edit:
+def with_keyword(where: Written, call: ast.Call, name: str, value: str) -> Edit:
     """The call with ``name=value``: changed where it is there, else added as the last argument."""
-    source = fault.source
+    source = where.source
     for keyword in call.keywords:
         if keyword.arg == name:
-            return replace(fault, keyword.value, value)
+            return replace(where, keyword.value, value)
     span = source.span(call)
     last = [*call.args, *(keyword.value for keyword in call.keywords)]
     after = source.span(max(last, key=lambda n: (n.end_lineno or 0, n.end_col_offset or 0))) if last else None
     line, column = (after.end_line, after.end_column) if after else (span.end_line, span.end_column - 1)
-    return replace(fault, Span(line, column, line, column), f", {name}={value}" if last else f"{name}={value}")
+    return replace(where, Span(line, column, line, column), f", {name}={value}" if last else f"{name}={value}")
 
 
 def indent_of(source: SourceText, line: int) -> str:
@@ -49,20 +49,20 @@ def indent_of(source: SourceText, line: int) -> str:
     return text[: len(text) - len(text.lstrip())]
 
 
-def moved(fault: Fault, first: int, last: int, by: str, out: bool) -> list[Edit]:
+def moved(where: Written, first: int, last: int, by: str, out: bool) -> list[Edit]:
     """The lines from ``first`` to ``last`` with one step of indentation less or more; blank lines and the insides of
     strings over several lines stay as they are."""
-    inside = _string_lines(fault.source)
+    inside = _string_lines(where.source)
     edits: list[Edit] = []
     for line in range(first, last + 1):
-        text = fault.source.line(line)
+        text = where.source.line(line)
         if not text.strip() or line in inside:
             continue
         if out:
             if text.startswith(by):
-                edits.append(replace(fault, Span(line, 1, line, len(by) + 1), ""))
+                edits.append(replace(where, Span(line, 1, line, len(by) + 1), ""))
         else:
-            edits.append(replace(fault, Span(line, 1, line, 1), by))
+            edits.append(replace(where, Span(line, 1, line, 1), by))
     return edits
 
 
@@ -79,12 +79,12 @@ def step_of(source: SourceText, outer: int, inner: int) -> str:
     return indent_of(source, inner)[len(indent_of(source, outer)) :] or "    "
 
 
-def whole_lines_out(fault: Fault, first: int, last: int) -> Edit:
+def whole_lines_out(where: Written, first: int, last: int) -> Edit:
     """The edit that takes whole lines away, with their line ends."""
-    source = fault.source
+    source = where.source
     if last < len(source.lines):
-        return replace(fault, Span(first, 1, last + 1, 1), "")
-    return replace(fault, Span(first, 1, last, len(source.line(last)) + 1), "")
+        return replace(where, Span(first, 1, last + 1, 1), "")
+    return replace(where, Span(first, 1, last, len(source.line(last)) + 1), "")
 
 
 def fitted(value: Value, made: Value | None, target: Value | None, loss: str) -> str | None:

@@ -9,6 +9,7 @@ from gradwhy.findings import Finding, Message, Parameter, Report
 from gradwhy.runtime.audit.case import Case
 from gradwhy.runtime.audit.faults import Fault, all_faults
 from gradwhy.runtime.audit.ledger import Account
+from gradwhy.static import remedy
 
 if TYPE_CHECKING:
     from gradwhy.runtime.audit.observer import Observer
@@ -42,7 +43,7 @@ def joined(report: Report, observer: Observer) -> Report:
     if any(f.symptom == "silent-leaf-loss" for f in report.findings):
         # The loss never had a path: that no parameter has a gradient follows from it.
         case.claimed |= {key for held in case.optimizers for key in held.ids}
-    own = [f for f in findings(case) if (f.at.file, f.at.line) not in told]
+    own = [remedy.completed(f) for f in findings(case) if (f.at.file, f.at.line) not in told]
     loud = [f for f in report.findings if f.severity == "error"]
     rest = [f for f in report.findings if f.severity != "error"]
     everything = sorted([*own, *rest], key=lambda f: _SEVERITY[f.severity])
