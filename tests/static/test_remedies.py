@@ -32,6 +32,12 @@ def after(cause: str, program: str, at: str, **facts: Any) -> str | None:
 
 LEFT_OUT = [
     ("detach", "y = net(x).detach().mean()\n", "net(x).detach()", "y = net(x).mean()\n"),
+    ("detach", "y = (w * 2).detach().sum()\n", "(w * 2).detach()", "y = (w * 2).sum()\n"),
+    ("detach", "y = (w * 2).detach()\n", "(w * 2).detach()", "y = w * 2\n"),
+    ("detach", "y = 2 * (w - v).detach()\n", "(w - v).detach()", "y = 2 * (w - v)\n"),
+    ("detach", "y = f((w - v).detach(), 1)\n", "(w - v).detach()", "y = f(w - v, 1)\n"),
+    ("detach", "y = (\n    w\n    - v\n).detach()\n", "(\n    w\n    - v\n).detach()", "y = (w\n    - v)\n"),
+    ("data-attribute", "y = 3 ** (-w).data\n", "(-w).data", "y = 3 ** (-w)\n"),
     ("detach", "y = torch.detach(net(x))\n", "torch.detach(net(x))", "y = net(x)\n"),
     ("data-attribute", "y = torch.stack(s, dim=1).data  # out\n", "torch.stack(s, dim=1).data", "y = torch.stack(s, dim=1)  # out\n"),
     ("create_graph-missing", "g, = torch.autograd.grad(y, x)\n", "torch.autograd.grad(y, x)", "g, = torch.autograd.grad(y, x, create_graph=True)\n"),

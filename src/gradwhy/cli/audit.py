@@ -12,6 +12,7 @@ from typing import Any
 import click
 
 from gradwhy.catalog import render
+from gradwhy.cli import _fixing
 from gradwhy.findings import Message
 from gradwhy.report import delivery, formats
 from gradwhy.runtime import launch, session
@@ -41,6 +42,12 @@ from gradwhy.runtime.audit import session as auditing
     help="Write the report to FILE instead of standard error.",
 )
 @click.option("--lang", type=click.Choice(["en", "zh"]), help="Language of the report; default from the locale.")
+@_fixing.options(
+    fix="Correct the files: make the fixes, audit the program again with each, and go on until nothing is found. Written if "
+    "that works.",
+    unsafe="Write the corrections that were not verified too.",
+)
+@click.option("--no-verify", is_flag=True, help="Make the first fix without running the program again.")
 @click.argument("script")
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
 def command(
@@ -53,6 +60,10 @@ def command(
     format_name: str,
     output: Path | None,
     lang: str | None,
+    fix: bool,
+    unsafe_fixes: bool,
+    diff: bool,
+    no_verify: bool,
     script: str,
     arguments: tuple[str, ...],
 ) -> Callable[[], None] | int:
@@ -63,6 +74,7 @@ def command(
     """
     language = render.language_of(lang)
     program = launch.Program(script, arguments, module)
+    folder = str(Path.cwd())
     target = output.absolute() if output is not None else None
     picture = plot.absolute() if plot is not None else None
     plan = auditing.Plan(steps if steps is not None or samples is None else 1, then, samples)
@@ -78,12 +90,23 @@ def command(
         return 2
     outcome = audited.outcome
     report = outcome.report
+    wanted = _fixing.Wanted(fix, unsafe_fixes, diff)
     try:
+        repair = None
+        if wanted.anything and report.findings:
+            # A program that fails is corrected as ``gradwhy run`` does it.
+            how = "audit" if outcome.error is None else "run"
+            repair = _fixing.rerun(
+                report, program, folder, outcome.steps if outcome.error else 0, how, not no_verify, language
+            )
+            report = _fixing.with_verdicts(report, repair)
         if not delivery.deliver(report, format_name, target, language, every_row):
             told = Message("words.nothing-trained", dict(report.examined))
             delivery.say(f"gradwhy: {render.sentence(told, language)}")
         if picture is not None:
             _draw(report, picture, language)
+        if repair is not None:
+            _fixing.conclude(repair, wanted, language)
     except Exception as fault:
         delivery.say(f"gradwhy: {type(fault).__name__}: {fault}")
     if outcome.error is not None:

@@ -9,10 +9,11 @@ from pathlib import Path
 import click
 
 from gradwhy.catalog import load, render
-from gradwhy.findings import Message
+from gradwhy.cli import _fixing
+from gradwhy.findings import Message, Report
 from gradwhy.report import delivery, formats
 from gradwhy.source import text, walking
-from gradwhy.static import looking, settings
+from gradwhy.static import looking, repairing, settings
 
 CLEAN, FOUND, WRONG = 0, 1, 2
 
@@ -35,6 +36,10 @@ CLEAN, FOUND, WRONG = 0, 1, 2
 )
 @click.option("--jobs", metavar="N", type=click.IntRange(min=1), default=2, show_default=True, help="Processes.")
 @click.option("--no-cache", is_flag=True, help=f"Look at every file again; neither read nor write {looking.CACHE}.")
+@_fixing.options(
+    fix="Write the fixes that change nothing but the fault; what is left is reported.",
+    unsafe="Write the fixes that change what is computed too.",
+)
 @click.argument("paths", nargs=-1, required=True, metavar="PATH…")
 def command(
     format_name: str,
@@ -47,6 +52,9 @@ def command(
     stdin_filename: str,
     jobs: int,
     no_cache: bool,
+    fix: bool,
+    unsafe_fixes: bool,
+    diff: bool,
     paths: tuple[str, ...],
 ) -> int:
     """Look at Python files, notebooks and folders of them, without importing or running any of them. `-` is standard input.
@@ -55,10 +63,17 @@ def command(
     """
     language = render.language_of(lang)
     wanted = _settings(select, ignore)
+    fixing = _fixing.Wanted(fix, unsafe_fixes, diff)
+    if "-" in paths and fixing.anything and not diff:
+        raise click.UsageError("standard input can't be written to: --diff shows the change")
     for path in paths:
         if path != "-" and not Path(path).exists():
             raise click.UsageError(f"there is no file or folder {path}")
     looks = _looks(paths, strict, stdin_filename, jobs, not no_cache, wanted)
+    if fixing.anything:
+        looks = _corrected(looks, strict, wanted, fixing, language)
+        if diff:
+            return _code(looking.report_of(looks, wanted))
     report = looking.report_of(looks, wanted)
     said = delivery.deliver(report, format_name, output.absolute() if output is not None else None, language, out=True)
     if not said and not report.skipped:
@@ -69,9 +84,36 @@ def command(
             counts[finding.cause] = counts.get(finding.cause, 0) + 1
         for cause, count in sorted(counts.items(), key=lambda item: -item[1]):
             delivery.say(f"{count:6} {cause}")
+    return _code(report)
+
+
+def _code(report: Report) -> int:
     if report.notes:
         return WRONG
     return FOUND if report.findings else CLEAN
+
+
+def _corrected(
+    looks: list[looking.Look], strict: bool, wanted: settings.Settings, fixing: _fixing.Wanted, language: str
+) -> list[looking.Look]:
+    """Show or write what can be corrected. Gives the looks that are to be reported: of what is written, the second one."""
+    unsafe = fixing.unsafe or (fixing.diff and not fixing.fix)
+    left: list[looking.Look] = []
+    for look in looks:
+        content = repairing.content_of(look.file) if any(map(wanted.wants, look.findings)) else None
+        if content is None:
+            left.append(look)
+            continue
+        corrected = repairing.correct(look, content, strict, wanted, unsafe)
+        if fixing.diff:
+            _fixing.show(corrected.changes, sys.stdout)
+            left.append(look)
+        elif corrected.changes and _fixing.write(list(corrected.changes), language):
+            text.forget(look.file)
+            left.append(corrected.look)
+        else:
+            left.append(look)
+    return left
 
 
 def _settings(select: str | None, ignore: str | None) -> settings.Settings:

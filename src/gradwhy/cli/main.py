@@ -1,4 +1,7 @@
-"""The command ``gradwhy``: finds its subcommands by walking this folder and imports one only when it is called."""
+"""The command ``gradwhy``: finds its subcommands by walking this folder and imports one only when it is called.
+
+Modules that begin with "_" are no commands.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,9 @@ _NOT_COMMANDS = frozenset({"main"})
 class _Commands(click.Group):
     def list_commands(self, ctx: click.Context) -> list[str]:
         found = pkgutil.iter_modules([str(Path(__file__).parent)])
-        return sorted(module.name for module in found if module.name not in _NOT_COMMANDS)
+        return sorted(
+            module.name for module in found if module.name not in _NOT_COMMANDS and not module.name.startswith("_")
+        )
 
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
         if name not in self.list_commands(ctx):

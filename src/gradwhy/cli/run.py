@@ -5,12 +5,14 @@ from __future__ import annotations
 import functools
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import click
 
 from gradwhy.catalog import render
+from gradwhy.cli import _fixing
 from gradwhy.findings import Message
 from gradwhy.report import delivery, formats
 from gradwhy.runtime import launch, session
@@ -36,6 +38,12 @@ from gradwhy.runtime import launch, session
               "made it. Records each step.")  # fmt: skip
 @click.option("--verify", is_flag=True, help="Try each fix: run the program again with it, up to the step that failed. "
               "What the program writes until then, it writes again.")  # fmt: skip
+@_fixing.options(
+    fix="Correct the files: make the fixes, run the program again with them up to its first complete step, and go on until it "
+    "trains. Written if that works.",
+    unsafe="Write the corrections that were not verified too.",
+)
+@click.option("--no-verify", is_flag=True, help="Make the first fix without running the program again.")
 @click.argument("script")
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
 def command(
@@ -46,6 +54,10 @@ def command(
     trace: Any,
     nan: bool,
     verify: bool,
+    fix: bool,
+    unsafe_fixes: bool,
+    diff: bool,
+    no_verify: bool,
     script: str,
     arguments: tuple[str, ...],
 ) -> Callable[[], None] | int:
@@ -70,12 +82,19 @@ def command(
             err=True,
         )
         return 2
+    wanted = _fixing.Wanted(fix, unsafe_fixes, diff)
     try:
-        if verify:
+        repair = None
+        if wanted.anything and outcome.report.findings:
+            repair = _fixing.rerun(outcome.report, program, folder, outcome.steps, "run", not no_verify, language)
+            outcome = replace(outcome, report=_fixing.with_verdicts(outcome.report, repair))
+        elif verify:
             outcome = session.with_trials(outcome, program, folder)
         if not delivery.deliver(outcome.report, format_name, target, language) and isinstance(outcome.error, Exception):
             told = Message("words.not-mine", dict(outcome.report.examined))
             delivery.say(f"gradwhy: {render.sentence(told, language)}")
+        if repair is not None:
+            _fixing.conclude(repair, wanted, language)
     except Exception as fault:
         delivery.say(f"gradwhy: {type(fault).__name__}: {fault}")
     return functools.partial(launch.end_like, outcome.error)

@@ -14,7 +14,8 @@ Applicability: TypeAlias = Literal["safe", "unsafe", "display"]
 class Edit:
     """Replace the text from (line, column) up to (end_line, end_column) of ``file`` by ``new_text``.
 
-    Lines and columns count from 1, columns in code points, the end is exclusive.
+    Lines and columns count from 1, columns in code points, the end is exclusive. In a notebook lines count in ``cell``, the
+    number of the cell among all cells; None elsewhere.
     """
 
     file: str
@@ -23,6 +24,7 @@ class Edit:
     end_line: int
     end_column: int
     new_text: str
+    cell: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -53,7 +53,8 @@ def _result(finding: Finding, causes: list[str], look: Look) -> dict[str, Any]:
     }
     if finding.path:
         result["codeFlows"] = [{"threadFlows": [{"locations": [_step(step, look) for step in finding.path]}]}]
-    fixes = [_fix(fix, look) for fix in finding.fixes if fix.edits]
+    # A region of a notebook's cell is none of the file that it is in.
+    fixes = [_fix(fix, look) for fix in finding.fixes if fix.edits and fix.edits[0].cell is None]
     if fixes:
         result["fixes"] = fixes
     return result

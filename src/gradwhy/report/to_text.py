@@ -14,7 +14,6 @@ from gradwhy.findings import Argument, Finding, Fix, Location, Message, Report, 
 from gradwhy.report import parameters
 from gradwhy.report.formats import Look
 from gradwhy.source import edits
-from gradwhy.source import text as source_text
 from gradwhy.source.locating import source_of
 from gradwhy.source.snippet import printable
 
@@ -180,11 +179,12 @@ class _Page:
             told = Text(render.sentence(Message(f"words.{key}", _counts(tried)), self.look.language))
             told.stylize("green" if tried.passed else "yellow")
             self.labelled("", told)
-        for file in dict.fromkeys(edit.file for edit in fix.edits):
-            source = source_text.read(file)
+        for place in dict.fromkeys((edit.file, edit.cell) for edit in fix.edits):
+            mine = [edit for edit in fix.edits if (edit.file, edit.cell) == place]
+            source = source_of(mine[0])
             if source is None:
                 continue
-            after = edits.apply(source.text, [edit for edit in fix.edits if edit.file == file])
+            after = edits.apply(source.text, mine)
             changes = list(edits.changed_lines(source.text, after))
             for sign, number, line in changes[:_CHANGES_SHOWN]:
                 shown = f"{number:>{_LABEL + 1}} {sign} {printable(line)}"

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from types import FrameType
+from types import CodeType, FrameType
 from typing import TYPE_CHECKING, TypeAlias
 
 from gradwhy.findings import Message, Report
@@ -36,10 +36,16 @@ Attend: TypeAlias = "Callable[[Watch], Callable[[], None]]"
 """Called when the watch has begun; gives back what is to be called before it ends."""
 
 
-def run(program: launch.Program, trace: TraceMode = "auto", nan: bool = False, attend: Attend | None = None) -> Outcome:
+def run(
+    program: launch.Program,
+    trace: TraceMode = "auto",
+    nan: bool = False,
+    attend: Attend | None = None,
+    overlay: Mapping[str, CodeType] | None = None,
+) -> Outcome:
     """Run a program to its end under watch. Its own exceptions are caught, shown as Python shows them, and returned.
 
-    ``nan`` looks at each gradient until the first that is not finite, and records each step for it.
+    ``nan`` looks at each gradient until the first that is not finite, and records each step for it. ``overlay``: see launch.run.
     Raises ``launch.CannotRun`` and ``TorchMissing`` before anything of the program has run.
     """
     launch.check(program)
@@ -72,7 +78,7 @@ def run(program: launch.Program, trace: TraceMode = "auto", nan: bool = False, a
     undo = [unwind.clean_what_is_printed(), warned.place_truly(heard)]
     error: BaseException | None = None
     try:
-        launch.run(program)
+        launch.run(program, overlay)
     except BaseException as ended:
         error = ended
     finally:

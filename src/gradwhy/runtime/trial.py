@@ -1,4 +1,4 @@
-"""Tries a fix: runs the program once more with the edits, in a process of its own, up to the step that failed before.
+"""Tries edits: runs the program once more with them, in a process of its own, up to the step that failed before.
 
 Nothing is written: the edited text is compiled in place of the file. What the program itself writes up to that step, it
 writes again, so a trial is made only when asked for.
@@ -8,51 +8,92 @@ from __future__ import annotations
 
 import importlib.machinery
 import json
+import linecache
 import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from types import CodeType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from gradwhy.findings import Edit, Fix, Verification
+from gradwhy.findings import Fix, Report, Verification, wire
 from gradwhy.runtime import launch
 from gradwhy.source import edits as source_edits
 from gradwhy.source import text
+
+if TYPE_CHECKING:
+    from gradwhy.runtime.watch import Watch
 
 _SECONDS = 600
 
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """What a trial runs: the program, the edits, and how many optimizer steps went well before the failure."""
+    """What a trial runs: the program, files with another text (by the name that findings give them), and how many optimizer
+    steps went well before the failure. ``audit`` watches the steps after it too, as an audit does."""
 
     program: launch.Program
-    edits: tuple[Edit, ...]
-    steps_before: int
+    texts: Mapping[str, str]
     folder: str
+    steps_before: int = 0
+    audit: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """What a trial showed; ``report`` is what gradwhy says of the edited program, None where it can't be told."""
+
+    verification: Verification
+    report: Report | None = None
+    steps: int = 0
+    """Optimizer steps that were completed."""
+
+
+def attempt(order: Attempt) -> Tried:
+    """Run the program with other texts. Never raises: what goes wrong is the verification's ``failure``."""
+    with tempfile.TemporaryDirectory(prefix="gradwhy-", ignore_cleanup_errors=True) as place:
+        asked, answer = Path(place, "order.json"), Path(place, "answer.json")
+        asked.write_text(json.dumps(asdict(order)), "utf-8")
+        command = [sys.executable, "-m", "gradwhy.runtime.trial", str(asked), str(answer)]
+        try:
+            subprocess.run(
+                command, cwd=order.folder, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL, timeout=_SECONDS, check=False,
+            )  # fmt: skip
+            data = json.loads(answer.read_text("utf-8"))
+            report = wire.from_data(data["report"]) if data["report"] is not None else None
+            return Tried(Verification(**data["verification"]), report, data["steps"])
+        except subprocess.TimeoutExpired:
+            return Tried(_failed(f"no complete step within {_SECONDS} s"))
+        except (OSError, ValueError, TypeError, KeyError) as error:
+            return Tried(_failed(f"the trial gave no answer ({type(error).__name__})"))
+
+
+def edited(fix: Fix, texts: Mapping[str, str]) -> dict[str, str] | None:
+    """``texts`` with a fix's edits made; a file that is not among them is read. None where the edits don't fit."""
+    after = dict(texts)
+    for file in dict.fromkeys(edit.file for edit in fix.edits):
+        source = text.read(file)
+        before = after.get(file, source.text if source is not None else None)
+        if before is None:
+            return None
+        try:
+            after[file] = source_edits.apply(before, [edit for edit in fix.edits if edit.file == file])
+            compile(after[file], file, "exec", dont_inherit=True)
+        except (SyntaxError, ValueError):
+            return None
+    return after
 
 
 def verify(fix: Fix, program: launch.Program, steps_before: int, folder: str) -> Verification:
-    """Run the program with a fix's edits. Never raises: what goes wrong is the verification's ``failure``."""
-    with tempfile.TemporaryDirectory(prefix="gradwhy-") as place:
-        order, answer = Path(place, "order.json"), Path(place, "answer.json")
-        attempt = Attempt(program, fix.edits, steps_before, folder)
-        order.write_text(json.dumps(asdict(attempt)), "utf-8")
-        command = [sys.executable, "-m", "gradwhy.runtime.trial", str(order), str(answer)]
-        try:
-            subprocess.run(
-                command, cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-                timeout=_SECONDS, check=False,
-            )  # fmt: skip
-            return Verification(**json.loads(answer.read_text("utf-8")))
-        except subprocess.TimeoutExpired:
-            return _failed(f"no complete step within {_SECONDS} s")
-        except (OSError, ValueError, TypeError) as error:
-            return _failed(f"the trial gave no answer ({type(error).__name__})")
+    """Run the program with a fix's edits. Never raises."""
+    texts = edited(fix, {})
+    if texts is None:
+        return _failed("the edits don't fit")
+    return attempt(Attempt(program, texts, folder, steps_before)).verification
 
 
 def _failed(why: str) -> Verification:
@@ -62,29 +103,40 @@ def _failed(why: str) -> Verification:
 class _Gauge:
     """Counts optimizer steps, and looks at the one that matters: which parameters had a gradient, which changed."""
 
-    def __init__(self, steps_before: int, tell: Callable[[Verification], None]) -> None:
+    def __init__(self, steps_before: int, tell: Callable[[Verification, Report | None, int], None]) -> None:
         self.left = steps_before
+        self.done = 0
         self.tell = tell
         self.before: dict[int, Any] = {}
+        self.watch: Watch | None = None
 
-    def start(self) -> None:
+    def attend(self, watch: Watch) -> Callable[[], None]:
         from torch.optim import optimizer as optimizers
 
+        self.watch = watch
         optimizers.register_optimizer_step_pre_hook(self._before_step)
         optimizers.register_optimizer_step_post_hook(self._after_step)
+        return lambda: None
 
     def _before_step(self, optimizer: Any, args: Any, kwargs: Any) -> None:
         if self.left == 0:
             self.before = {id(p): p.detach().clone() for p in _parameters(optimizer)}
 
     def _after_step(self, optimizer: Any, args: Any, kwargs: Any) -> None:
+        self.done += 1
         if self.left > 0:
             self.left -= 1
             return
         parameters = _parameters(optimizer)
         trained = [p for p in parameters if p.grad is not None]
         changed = [p for p in trained if id(p) in self.before and not p.detach().equal(self.before[id(p)])]
-        self.tell(Verification(trained=len(trained), trainable=len(parameters), changed=len(changed)))
+        report = None
+        if self.watch is not None:
+            from gradwhy.runtime.diagnose import diagnose
+
+            report = diagnose(None, self.watch)
+        result = Verification(trained=len(trained), trainable=len(parameters), changed=len(changed))
+        self.tell(result, report, self.done)
         # Nothing of the program runs after this, its exit handlers included.
         os._exit(0)
 
@@ -96,38 +148,67 @@ def _parameters(optimizer: Any) -> list[Any]:
 def main(order: str, answer: str) -> None:
     """The trial's own process."""
     data = json.loads(Path(order).read_text("utf-8"))
-    program = launch.Program(
-        data["program"]["target"], tuple(data["program"]["arguments"]), data["program"]["is_module"]
-    )
-    edits = [Edit(**edit) for edit in data["edits"]]
-    overlay = {file: _edited(file, edits) for file in {str(Path(e.file).absolute()) for e in edits}}
+    given = data["program"]
+    program = launch.Program(given["target"], tuple(given["arguments"]), given["is_module"])
 
-    def tell(result: Verification) -> None:
-        Path(answer).write_text(json.dumps(asdict(result)), "utf-8")
+    def tell(result: Verification, report: Report | None, steps: int) -> None:
+        told = wire.to_data(report, lambda message: message.id) if report is not None else None
+        part = Path(f"{answer}.part")
+        part.write_text(json.dumps({"verification": asdict(result), "report": told, "steps": steps}), "utf-8")
+        part.replace(answer)
 
-    from gradwhy.runtime import arrival
-
+    overlay = {str(Path(file).absolute()): _stands_in(file, content) for file, content in data["texts"].items()}
     _load_edited(overlay)
-    gauge = _Gauge(data["steps_before"], tell)
-    arrival.when_imported("torch", gauge.start)
+    if data["audit"]:
+        _audit(program, overlay, tell)
+    else:
+        _run(program, overlay, data["steps_before"], tell)
+
+
+def _run(program: launch.Program, overlay: dict[str, CodeType], steps_before: int, tell: Any) -> None:
+    from gradwhy.runtime import session
+
+    gauge = _Gauge(steps_before, tell)
     try:
-        launch.run(program, overlay)
-    except SystemExit as ended:
-        if ended.code not in (None, 0):
-            tell(_failed(f"SystemExit: {ended.code}"))
-            return
-    except BaseException as error:
-        tell(_failed(f"{type(error).__name__}: {str(error)[:200]}"))
+        outcome = session.run(program, attend=gauge.attend, overlay=overlay)
+    except (launch.CannotRun, session.TorchMissing) as error:
+        tell(_failed(str(error)), None, 0)
         return
-    tell(Verification(trained=0, trainable=0, changed=0, ended=True))
+    tell(_ending(outcome.error), outcome.report, outcome.steps)
 
 
-def _edited(file: str, edits: list[Edit]) -> CodeType:
-    source = text.read(file)
-    if source is None:
-        raise OSError(f"{file} can't be read")
-    mine = [edit for edit in edits if str(Path(edit.file).absolute()) == file]
-    return compile(source_edits.apply(source.text, mine), file, "exec", dont_inherit=True)
+def _audit(program: launch.Program, overlay: dict[str, CodeType], tell: Any) -> None:
+    from gradwhy.runtime import session
+    from gradwhy.runtime.audit import session as auditing
+
+    try:
+        outcome = auditing.audit(program, auditing.Plan(), overlay=overlay).outcome
+    except (launch.CannotRun, session.TorchMissing) as error:
+        tell(_failed(str(error)), None, 0)
+        return
+    verification = _ending(outcome.error)
+    if verification.failure is None and outcome.report.parameters:
+        held = [row for row in outcome.report.parameters if row.requires_grad and row.group]
+        trained = [row for row in held if row.gradient not in ("none", "")]
+        changed = sum(row.changed > 0 for row in held)
+        verification = Verification(trained=len(trained), trainable=len(held), changed=changed)
+    tell(verification, outcome.report, outcome.steps)
+
+
+def _ending(error: BaseException | None) -> Verification:
+    if isinstance(error, SystemExit) and error.code in (None, 0):
+        error = None
+    if error is None:
+        return Verification(trained=0, trainable=0, changed=0, ended=True)
+    return _failed(f"{type(error).__name__}: {str(error)[:200]}")
+
+
+def _stands_in(file: str, content: str) -> CodeType:
+    """The code of an edited text, which takes the place of the file for us, for tracebacks and for ``inspect``."""
+    absolute = str(Path(file).absolute())
+    text.give(file, content)
+    linecache.cache[absolute] = (len(content), None, content.splitlines(keepends=True), absolute)
+    return compile(content, absolute, "exec", dont_inherit=True)
 
 
 def _load_edited(overlay: dict[str, CodeType]) -> None:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import functools
 
-from gradwhy.findings import Location
+from gradwhy.findings import Edit, Location
 from gradwhy.source import notebook, text
 from gradwhy.source.text import SourceText
 
 
-def source_of(at: Location) -> SourceText | None:
-    """The program text whose lines the location counts, or None where it can't be read."""
+def source_of(at: Location | Edit) -> SourceText | None:
+    """The program text whose lines the location, or the edit, counts, or None where it can't be read."""
     if at.cell is None:
         return text.read(at.file)
     return _cell(at.file, at.cell)

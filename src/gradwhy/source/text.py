@@ -129,8 +129,8 @@ _given: dict[str, SourceText] = {}
 
 
 def give(path: str, text: str) -> SourceText:
-    """Program text that no file has, such as standard input: ``read`` finds it under its name from now on."""
-    _given[path] = SourceText(path, text)
+    """Program text that no file has, such as standard input or an edit that is tried: ``read`` finds it from now on."""
+    _given[path] = _given[str(Path(STARTED_IN, path))] = SourceText(path, text)
     return _given[path]
 
 
@@ -139,7 +139,8 @@ def read(path: str) -> SourceText | None:
 
     The same file gives the same object, whichever way its path is written.
     """
-    return _given.get(path) or _read(str(Path(STARTED_IN, path)))
+    whole = str(Path(STARTED_IN, path))
+    return _given.get(path) or _given.get(whole) or _read(whole)
 
 
 @functools.lru_cache(maxsize=512)
@@ -149,6 +150,12 @@ def _read(path: str) -> SourceText | None:
     except (OSError, SyntaxError, UnicodeDecodeError, ValueError, LookupError):
         return None
     return SourceText(path, text)
+
+
+def forget(path: str) -> None:
+    """Read a file anew the next time: it was written to."""
+    _given.pop(path, None)
+    _read.cache_clear()
 
 
 def decoded(data: bytes) -> str:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from gradwhy.findings import Finding, Location, Message, Report, wire
+from gradwhy.findings import Finding, Fix, Location, Message, Report, wire
 from gradwhy.source import notebook, text
 from gradwhy.source.text import SourceText
 from gradwhy.static import checking, settings
@@ -93,7 +93,7 @@ def _place(at: Location, file: str, book: notebook.Notebook | None) -> Location:
 
 
 def _in_cells(finding: Finding, book: notebook.Notebook) -> Finding:
-    """The finding with positions in cells; edits of a notebook's JSON are not offered."""
+    """The finding with positions and edits in cells. A fix that changes a magic stays as words."""
 
     def moved(at: Location) -> Location:
         cell, line = book.place(at.line)
@@ -105,9 +105,16 @@ def _in_cells(finding: Finding, book: notebook.Notebook) -> Finding:
         at=moved(finding.at),
         surfaces_at=moved(finding.surfaces_at) if finding.surfaces_at is not None else None,
         path=tuple(replace(step, at=moved(step.at)) for step in finding.path),
-        fixes=tuple(replace(fix, edits=(), applicability="display") for fix in finding.fixes),
+        fixes=tuple(_fix_in_cells(fix, book) for fix in finding.fixes),
         related=tuple(_in_cells(other, book) for other in finding.related),
     )
+
+
+def _fix_in_cells(fix: Fix, book: notebook.Notebook) -> Fix:
+    edits = [book.edit(edit) for edit in fix.edits]
+    sure = [edit for edit in edits if edit is not None]
+    whole = len(sure) == len(edits)
+    return replace(fix, edits=tuple(sure)) if whole else replace(fix, edits=(), applicability="display")
 
 
 # -- many files

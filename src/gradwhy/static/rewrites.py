@@ -20,15 +20,28 @@ def without_method(where: Written, node: ast.AST, names: Iterable[str]) -> Edit 
             if isinstance(inner.func, ast.Attribute) and inner.func.attr in wanted:
                 on_torch = dotted_name(inner.func.value) == "torch"
                 kept = inner.args[0] if on_torch and inner.args else inner.func.value
-                return replace(where, inner, where.source.segment(kept))
+                return replace(where, inner, _in_place_of(where, inner, kept))
             inner = inner.func.value if isinstance(inner.func, ast.Attribute) else None
         elif isinstance(inner, ast.Attribute):
             if inner.attr in wanted:
-                return replace(where, inner, where.source.segment(inner.value))
+                return replace(where, inner, _in_place_of(where, inner, inner.value))
             inner = inner.value
         else:
             return None
     return None
+
+
+_CLOSED = (ast.Name, ast.Attribute, ast.Call, ast.Subscript, ast.Constant, ast.List, ast.Tuple, ast.Dict)
+_ALONE = (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Return, ast.Expr, ast.keyword)
+
+
+def _in_place_of(where: Written, outer: ast.AST, kept: ast.AST) -> str:
+    """The text of a part of ``outer`` that is to stand in its place, in brackets where it needs them there."""
+    text = where.source.segment(kept)
+    parent = where.source.parents.get(outer)
+    argument = isinstance(parent, ast.Call) and outer is not parent.func
+    bare = isinstance(kept, _CLOSED) or ("\n" not in text and (isinstance(parent, _ALONE) or argument))
+    return text if bare else f"({text})"
 
 
 def with_keyword(where: Written, call: ast.Call, name: str, value: str) -> Edit:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from types import CodeType
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from gradwhy.findings import Message
@@ -68,8 +69,13 @@ class _Pace:
         return all(counts.get(number, 0) >= _AT_LEAST for number, _ in self.observer.live_optimizers())
 
 
-def audit(program: launch.Program, plan: Plan, on_step: Callable[[int], None] = lambda done: None) -> Audited:
-    """Run a program under audit. ``on_step`` hears of each watched step.
+def audit(
+    program: launch.Program,
+    plan: Plan,
+    on_step: Callable[[int], None] = lambda done: None,
+    overlay: Mapping[str, CodeType] | None = None,
+) -> Audited:
+    """Run a program under audit. ``on_step`` hears of each watched step; ``overlay``: see launch.run.
 
     Raises ``launch.CannotRun`` and ``session.TorchMissing`` before anything of the program has run.
     """
@@ -94,7 +100,7 @@ def audit(program: launch.Program, plan: Plan, on_step: Callable[[int], None] = 
 
         return leave
 
-    outcome = session.run(program, "always", nan=True, attend=attend)
+    outcome = session.run(program, "always", nan=True, attend=attend, overlay=overlay)
     stopped = isinstance(outcome.error, session.Stopped)
     report = outcome.report
     if pace.observer is not None:
