@@ -93,9 +93,10 @@ def main() -> None:
             assert seconds is not None
             measured(what, lines, seconds, base)
     python = str(Path(sys.executable).parent)
+    files = [str(Path(file).absolute()) for file, _ in torch_files]
     for what, arguments in (
-        ("ruff", [f"{python}/ruff", "check", "--no-cache", "--quiet", str(asked.folder.absolute())]),
-        ("TorchFix", [f"{python}/torchfix", "--select", "ALL", str(asked.folder.absolute())]),
+        ("ruff, its default rules", [f"{python}/ruff", "check", "--isolated", "--no-cache", "--quiet", *files]),
+        ("TorchFix", [f"{python}/torchfix", "--select", "ALL", *files]),
     ):
         seconds = command(arguments, Path.cwd())
         if seconds is None:

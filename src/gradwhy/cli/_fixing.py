@@ -6,14 +6,16 @@ import os
 import sys
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from gradwhy.catalog import render
 from gradwhy.findings import Argument, Code, Finding, Fix, Message, Report
 from gradwhy.report import delivery
-from gradwhy.source import edits, saving
+
+if TYPE_CHECKING:
+    from gradwhy.source.saving import Change
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
@@ -48,8 +50,10 @@ def options(fix: str, unsafe: str) -> Callable[[_Command], _Command]:
     return decorate
 
 
-def show(changes: Iterable[saving.Change], stream: Any) -> None:
+def show(changes: Iterable[Change], stream: Any) -> None:
     """The changes as a unified diff, in colour where the stream is a terminal that has it."""
+    from gradwhy.source import edits
+
     colour = stream is not None and stream.isatty() and "NO_COLOR" not in os.environ
     for change in changes:
         name = change.file if change.cell is None else f"{change.file}:cell {change.cell}"
@@ -62,8 +66,10 @@ def _coloured(line: str) -> str:
     return f"\x1b[{codes[line[0]]}m{line}\x1b[0m" if line[:1] in codes else line
 
 
-def write(changes: list[saving.Change], language: str) -> bool:
+def write(changes: list[Change], language: str) -> bool:
     """Write the changes and say so; whether that went well."""
+    from gradwhy.source import saving
+
     try:
         saving.save(changes)
     except saving.CannotSave as error:

@@ -13,7 +13,7 @@ from gradwhy.cli import _fixing
 from gradwhy.findings import Message, Report
 from gradwhy.report import delivery, formats
 from gradwhy.source import text, walking
-from gradwhy.static import looking, repairing, settings
+from gradwhy.static import looking, settings
 
 CLEAN, FOUND, WRONG = 0, 1, 2
 
@@ -97,6 +97,8 @@ def _corrected(
     looks: list[looking.Look], strict: bool, wanted: settings.Settings, fixing: _fixing.Wanted, language: str
 ) -> list[looking.Look]:
     """Show or write what can be corrected. Gives the looks that are to be reported: of what is written, the second one."""
+    from gradwhy.static import repairing
+
     unsafe = fixing.unsafe or (fixing.diff and not fixing.fix)
     left: list[looking.Look] = []
     for look in looks:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -68,6 +67,8 @@ def say(text: str, stream: Any = None) -> None:
 
 def _write(target: Path, text: str) -> None:
     """Whole or not at all: a reader never sees half a report."""
+    import tempfile
+
     handle, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
     try:
         with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
