@@ -17,9 +17,10 @@ from pathlib import Path
 import numpy  # noqa: F401
 import torch
 
-from gradwhy.findings import wire
+from gradwhy.findings import Edit, wire
 from gradwhy.runtime import launch, session
 from gradwhy.runtime.audit import session as auditing
+from gradwhy.source import edits
 
 torch.set_num_threads(1)
 
@@ -42,7 +43,23 @@ def run(program: Path, answer: Path, audit: bool = False) -> None:
 
 
 def report(program: Path, answer: Path, audit: bool = False) -> None:
-    """Run a program in a fork and wait for its answer."""
+    """Run a program in a fork and wait for its answer; "repaired" is the report of it with the first edits that it offers."""
+    forked(program, answer, audit)
+    data = json.loads(answer.read_text()) if answer.exists() else {"findings": []}
+    fixes = [fix for finding in data["findings"] for fix in finding["fixes"] if fix["edits"]]
+    if not fixes:
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        edited, again = Path(folder, program.name), Path(folder, "again.json")
+        edited.write_text(
+            edits.apply(program.read_text("utf-8"), [Edit(**edit) for edit in fixes[0]["edits"]]), "utf-8"
+        )
+        forked(edited, again, audit)
+        data["repaired"] = json.loads(again.read_text()) if again.exists() else None
+    answer.write_text(json.dumps(data))
+
+
+def forked(program: Path, answer: Path, audit: bool) -> None:
     child = os.fork()
     if child == 0:
         try:

@@ -60,6 +60,16 @@ LOUD = [meta for meta in CASES if facts_of(meta)["raises"]]
 
 
 @pytest.mark.parametrize("meta", LOUD, ids=lambda meta: meta.stem)
+def test_the_program_runs_with_the_first_edits_that_are_offered(meta: Path, reports: dict[str, dict[str, Any]]) -> None:
+    report = reports[meta.stem]
+    if "repaired" not in report:
+        assert not any(fix["edits"] for finding in report["findings"] for fix in finding["fixes"])
+        return
+    repaired = report["repaired"]
+    assert repaired is not None and repaired["ended"] is None, repaired and (repaired["ended"], repaired["findings"])
+
+
+@pytest.mark.parametrize("meta", LOUD, ids=lambda meta: meta.stem)
 def test_names_the_line_and_the_cause(meta: Path, reports: dict[str, dict[str, Any]]) -> None:
     facts, report = facts_of(meta), reports[meta.stem]
     assert report["ended"] is not None

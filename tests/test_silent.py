@@ -57,6 +57,18 @@ def test_names_the_line_and_the_cause(meta: Path, audits: Reports) -> None:
         assert first["cause"] == facts["cause"]
 
 
+@pytest.mark.parametrize("meta", CASES, ids=lambda meta: meta.stem)
+def test_the_first_edits_that_are_offered_cure_it(meta: Path, audits: Reports) -> None:
+    report = audits[meta.stem]
+    repaired = report.get("repaired", report)
+    offered = next((f for f in report["findings"] if any(fix["edits"] for fix in f["fixes"])), None)
+    assert (offered is None) is ("repaired" not in report)
+    if offered is not None:
+        # The programs of this folder end with an assertion that holds as long as the fault is there.
+        assert repaired["ended"] in (None, "AssertionError")
+        assert (offered["cause"], offered["subject"]) not in {(f["cause"], f["subject"]) for f in repaired["findings"]}
+
+
 @pytest.mark.parametrize("program", [*(f"{meta.stem}.fixed" for meta in CASES), *(path.stem for path in INTENDED)])
 def test_is_silent_on_what_is_right(program: str, audits: Reports) -> None:
     report = audits[program]
