@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from gradwhy.static.flow.histories import MAYBE, UNKNOWN_FLOW, YES, Fields, Flow, Value
 from gradwhy.static.flow.joining import join_all
-from gradwhy.static.flow.ops import computed, leaf_or_plain, sides
+from gradwhy.static.flow.ops import computed, leaf_or_plain, note_logits, sides
 from gradwhy.static.flow.values import (
     TRUE,
     Bound,
@@ -281,9 +281,17 @@ def _call_layer(r: Run, layer: Layer, args: list[Value], keywords: dict[str, Val
         value: Value = args[0] if args else Unknown()
         entries = contents(layer)
         for part in (*entries.items, *([entries.rest] * 2 if entries.rest is not None else [])):
-            value = r.call(plain(part), [value], {}, node)
+            value = call_entry(r, plain(part), value, node)
         return value
     return forward(r, layer.path, layer, args, keywords, node)
+
+
+def call_entry(r: Run, part: Value, value: Value, node: ast.AST) -> Value:
+    """What an entry of a ``Sequential`` makes of what the one before it gave."""
+    result = r.call(part, [value], {}, node)
+    if isinstance(part, Layer) and isinstance(result, Tensor) and result.flow.name == part.path:
+        result.flow.layer = part.made
+    return result
 
 
 def forward(
@@ -295,6 +303,7 @@ def forward(
     for _, tensor in named_parameters(owner):
         own.append(tensor.flow if tensor is not None else UNKNOWN_FLOW)
     result = computed(r, node, [*given, *own], side, name=path)
+    note_logits(r, path, args, keywords, result, node)
     if not own and r.mode.on is False and path.endswith(_SAME_OR_VIEW) and result.flow.kind == "off":
         result = Tensor(Flow("op", MAYBE, node, r.frame, tuple(given), name=path), made=node)
     inplace = owner.f.get("#inplace")

@@ -11,7 +11,7 @@ from gradwhy.static.flow.cloning import clone
 from gradwhy.static.flow.histories import NO, PLAIN, UNKNOWN_FLOW, Flow, GradMode, Value, joined_grad
 from gradwhy.static.flow.imports import filed
 from gradwhy.static.flow.loading import Loader
-from gradwhy.static.flow.ops import by_row, computed, cut, leaf_or_plain, sides
+from gradwhy.static.flow.ops import by_row, computed, cut, leaf_or_plain, note_logits, sides
 from gradwhy.static.flow.values import (
     Const,
     Data,
@@ -136,6 +136,7 @@ def function(r: Run, path: str, args: Args, keywords: Keywords, node: ast.AST) -
         return Seq((), computed(r, node, given, side, name=path), "tuple")
     inplace = keywords.get("inplace")
     result = computed(r, node, given, side, name=path)
+    note_logits(r, path, args, keywords, result, node)
     if isinstance(inplace, Const) and inplace.value and args and isinstance(first := plain(args[0]), Tensor):
         r.tell(
             "written",

@@ -237,7 +237,7 @@ def base_forward(r: Run, receiver: Instance, args: list[Value], keywords: dict[s
         value: Value = args[0] if args else Unknown()
         for _, part in layers.children(receiver):
             if is_module(part):
-                value = r.call(part, [value], {}, node)
+                value = layers.call_entry(r, part, value, node)
         return value
     if r.table.module(base) is not None:
         return layers.forward(r, base, receiver, args, keywords, node)

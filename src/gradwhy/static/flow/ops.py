@@ -190,6 +190,17 @@ def sides(r: Run, name: str, args: list[Value], keywords: dict[str, Value]) -> t
     return given, tuple(side)
 
 
+def note_logits(
+    r: Run, path: str, args: list[Value], keywords: dict[str, Value], result: Tensor, node: ast.AST
+) -> None:
+    """Leaves an event for a loss that wants logits: what it gives, and what it was given."""
+    if r.table.wants_logits(path) is None:
+        return
+    given = plain(args[0] if args else keywords.get("input", Unknown()))
+    if isinstance(given, Tensor):
+        r.tell("logits", node, flow=result.flow, subject=path, facts={"given": given.flow})
+
+
 def _put(found: Iterable[Flow], aside: bool, given: list[Flow], side: list[Flow]) -> None:
     """An argument that wants no gradient still passes one on where it has a path."""
     for flow in found:
