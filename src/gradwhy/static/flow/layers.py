@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from gradwhy.static.flow.histories import MAYBE, UNKNOWN_FLOW, YES, Fields, Flow, Value
 from gradwhy.static.flow.joining import join_all
-from gradwhy.static.flow.ops import computed, leaf_or_plain, note_logits, sides
+from gradwhy.static.flow.ops import computed, leaf_or_plain, note_loss, sides
 from gradwhy.static.flow.values import (
     TRUE,
     Bound,
@@ -221,6 +221,10 @@ def escape(r: Run, value: Value, depth: int = 4) -> None:
         r.write(value.f, "#escaped", True)
     elif isinstance(value, Optimizer):
         r.write(value.f, "complete", False)
+        r.write(value.f, "#escaped", True)
+    elif isinstance(value, Unknown):
+        if "#scaler" in value.f or "#scheduler" in value.f:
+            r.write(value.f, "#escaped", True)
     elif isinstance(value, Parameters):
         escape(r, value.owner, depth)
     elif isinstance(value, (Seq, Mapping)) and depth:
@@ -303,7 +307,7 @@ def forward(
     for _, tensor in named_parameters(owner):
         own.append(tensor.flow if tensor is not None else UNKNOWN_FLOW)
     result = computed(r, node, [*given, *own], side, name=path)
-    note_logits(r, path, args, keywords, result, node)
+    note_loss(r, path, args, keywords, result, node)
     if not own and r.mode.on is False and path.endswith(_SAME_OR_VIEW) and result.flow.kind == "off":
         result = Tensor(Flow("op", MAYBE, node, r.frame, tuple(given), name=path), made=node)
     inplace = owner.f.get("#inplace")

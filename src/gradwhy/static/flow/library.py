@@ -6,12 +6,12 @@ import ast
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from gradwhy.static.flow import builtin, elsewhere, gradients, layers, optimizers, tensors
+from gradwhy.static.flow import builtin, elsewhere, gradients, layers, optimizers, scaling, tensors
 from gradwhy.static.flow.cloning import clone
 from gradwhy.static.flow.histories import NO, PLAIN, UNKNOWN_FLOW, Flow, GradMode, Value, joined_grad
 from gradwhy.static.flow.imports import filed
 from gradwhy.static.flow.loading import Loader
-from gradwhy.static.flow.ops import by_row, computed, cut, leaf_or_plain, note_logits, sides
+from gradwhy.static.flow.ops import by_row, computed, cut, leaf_or_plain, note_loss, sides
 from gradwhy.static.flow.values import (
     Const,
     Data,
@@ -94,7 +94,7 @@ def _torch(r: Run, path: str, args: Args, keywords: Keywords, node: ast.AST) -> 
             return optimizers.make(r, path, args, keywords, node)
         if name == "AveragedModel" and args:
             return clone(plain(args[0]))
-        return Unknown(node)
+        return scaling.scheduler(path, args, keywords, node)
     if path.startswith("torch.nn.init."):
         return args[0] if args else Unknown(node)
     if path.startswith("torch.nn.utils."):
@@ -136,7 +136,7 @@ def function(r: Run, path: str, args: Args, keywords: Keywords, node: ast.AST) -
         return Seq((), computed(r, node, given, side, name=path), "tuple")
     inplace = keywords.get("inplace")
     result = computed(r, node, given, side, name=path)
-    note_logits(r, path, args, keywords, result, node)
+    note_loss(r, path, args, keywords, result, node)
     if isinstance(inplace, Const) and inplace.value and args and isinstance(first := plain(args[0]), Tensor):
         r.tell(
             "written",
@@ -237,7 +237,9 @@ def _sequential_checkpoint(r: Run, args: Args, keywords: Keywords, node: ast.AST
 def _nn_utils(r: Run, path: str, args: Args, node: ast.AST) -> Value:
     name = path.rpartition(".")[2]
     if name.startswith("clip_grad"):
-        r.tell("clip", node, value=args[0] if args else None)
+        given = optimizers.tensors_in(args[0]) if args else [None]
+        r.tell("clip", node, value=args[0] if args else None, tensors=tuple(t for t in given if t is not None),
+               facts={"complete": None not in given})  # fmt: skip
         return Tensor(PLAIN, made=node)
     if name in ("parameters_to_vector", "pad_sequence", "pack_padded_sequence", "pack_sequence"):
         return computed(r, node, [flow for value in args for flow in flows(value)])
@@ -252,12 +254,6 @@ def _nn_utils(r: Run, path: str, args: Args, node: ast.AST) -> Value:
 
 def _first(r: Run, args: Args, keywords: Keywords, node: ast.AST) -> Value:
     return args[0] if args else Unknown(node)
-
-
-def _scaler(r: Run, args: Args, keywords: Keywords, node: ast.AST) -> Value:
-    made = Unknown(node)
-    made.f["#scaler"] = True
-    return made
 
 
 def _enabled(r: Run, args: Args, keywords: Keywords, node: ast.AST) -> Value:
@@ -346,7 +342,7 @@ _TORCH: dict[str, Callable[[Run, Args, Keywords, ast.AST], Value]] = {
     "torch.utils.checkpoint.checkpoint_sequential": _sequential_checkpoint,
     "torch.compile": _first,
     "torch.jit.script": _first,
-    "torch.amp.GradScaler": _scaler,
+    "torch.amp.GradScaler": scaling.scaler,
     "torch.is_grad_enabled": _enabled,
     "torch.utils.data.DataLoader": _loader,
     "torch.utils.data.TensorDataset": _tensor_dataset,

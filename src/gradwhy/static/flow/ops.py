@@ -190,15 +190,14 @@ def sides(r: Run, name: str, args: list[Value], keywords: dict[str, Value]) -> t
     return given, tuple(side)
 
 
-def note_logits(
+def note_loss(
     r: Run, path: str, args: list[Value], keywords: dict[str, Value], result: Tensor, node: ast.AST
 ) -> None:
-    """Leaves an event for a loss that wants logits: what it gives, and what it was given."""
-    if r.table.wants_logits(path) is None:
-        return
-    given = plain(args[0] if args else keywords.get("input", Unknown()))
-    if isinstance(given, Tensor):
-        r.tell("logits", node, flow=result.flow, subject=path, facts={"given": given.flow})
+    """Leaves an event for a loss: what it gives, and what it was given first."""
+    if r.table.is_loss(path):
+        given = plain(args[0] if args else keywords.get("input", Unknown()))
+        first = given.flow if isinstance(given, Tensor) else None
+        r.tell("loss", node, flow=result.flow, subject=path, facts={"given": first})
 
 
 def _put(found: Iterable[Flow], aside: bool, given: list[Flow], side: list[Flow]) -> None:

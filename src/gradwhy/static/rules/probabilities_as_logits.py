@@ -24,10 +24,11 @@ def check(program: Program) -> Iterable[Finding]:
         reach: Reach = event.facts["reach"]
         trained |= reach.stations.keys()
     told: set[int] = set()
-    for event in program.each("logits"):
-        if id(event.flow) not in trained:
+    for event in program.each("loss"):
+        given = event.facts["given"]
+        if id(event.flow) not in trained or given is None or program.run.table.wants_logits(event.subject) is None:
             continue
-        made = list(_made(program, event.facts["given"]))
+        made = list(_made(program, given))
         if not made or None in made:
             continue
         for flow in made:
