@@ -18,7 +18,17 @@ import torch.utils.checkpoint
 import torch.utils.dlpack
 from torch.overrides import TorchFunctionMode, resolve_name
 
-from gradwhy.torchapi.table import ArgumentRow, KeepRow, LibraryRow, LogitRow, ModuleRow, OpRow, ProbabilityRow, full_names, load
+from gradwhy.torchapi.table import (
+    ArgumentRow,
+    KeepRow,
+    LibraryRow,
+    LogitRow,
+    ModuleRow,
+    OpRow,
+    ProbabilityRow,
+    full_names,
+    load,
+)
 
 TABLE = load()
 VALUE_TYPES = {"number": (bool, int, float, complex), "list": (list,), "text": (str,), "array": (object,)}

@@ -14,7 +14,18 @@ KIND = "probabilities"
 # torch's names of nodes (tools/autograd/derivatives.yaml): what a loss makes of its logits, and what gives probabilities.
 _APPLIED = {"LogSoftmax": "softmax", "BinaryCrossEntropyWithLogits": "sigmoid"}
 _GIVEN = ("Softmax", "Sigmoid")
-_SAME_VALUES = ("View", "UnsafeView", "Reshape", "ReshapeAlias", "Squeeze", "Unsqueeze", "ToCopy", "Select", "Slice", "Index")
+_SAME_VALUES = (
+    "View",
+    "UnsafeView",
+    "Reshape",
+    "ReshapeAlias",
+    "Squeeze",
+    "Unsqueeze",
+    "ToCopy",
+    "Select",
+    "Slice",
+    "Index",
+)
 
 
 def scan(walk: Mapping[Any, list[Any]], recorder: Recorder, ledger: Ledger) -> None:

@@ -190,9 +190,7 @@ def sides(r: Run, name: str, args: list[Value], keywords: dict[str, Value]) -> t
     return given, tuple(side)
 
 
-def note_loss(
-    r: Run, path: str, args: list[Value], keywords: dict[str, Value], result: Tensor, node: ast.AST
-) -> None:
+def note_loss(r: Run, path: str, args: list[Value], keywords: dict[str, Value], result: Tensor, node: ast.AST) -> None:
     """Leaves an event for a loss: what it gives, and what it was given first."""
     if r.table.is_loss(path):
         given = plain(args[0] if args else keywords.get("input", Unknown()))

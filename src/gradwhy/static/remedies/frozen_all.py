@@ -5,12 +5,11 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable
 
-from gradwhy.findings import Code, Edit, Fix, Message
+from gradwhy.findings import Code, Fix, Message
 from gradwhy.source.slicing import dotted_name, names_read
 from gradwhy.source.text import Span
 from gradwhy.static.remedies import misspelt_flag
 from gradwhy.static.remedy import Fault, replace
-
 
 
 def remedies(fault: Fault) -> Iterable[Fix]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterable
 
 from gradwhy.findings import Argument, Code, Finding, Fix, Message
@@ -20,7 +19,11 @@ def check(program: Program) -> Iterable[Finding]:
     """One line goes backward several times for each step, and what its earlier passes left is cleared before the last."""
     if not program.whole or lost.explained(program):
         return
+    stepped = {id(event.optimizer) for event in program.each("step")}
     for optimizer in program.optimizers:
+        if id(optimizer) not in stepped:
+            # Nothing uses its gradients anyway.
+            continue
         found = _within(program, optimizer) or _before_step(program, optimizer)
         if found is None or not optimizer.f["complete"]:
             continue

@@ -14,7 +14,9 @@ from gradwhy.static.program import Place, Program
 
 CAUSE = "probabilities-as-logits"
 _SAME_VALUES = frozenset({"[:]", "[]", "[i]", "torch.nn.Flatten", "torch.nn.Unflatten", "torch.nn.Identity"})
-_CONVERTED = frozenset({"torch.Tensor.to", "torch.Tensor.double", "torch.Tensor.half", "torch.Tensor.bfloat16", "torch.Tensor.view"})
+_CONVERTED = frozenset(
+    {"torch.Tensor.to", "torch.Tensor.double", "torch.Tensor.half", "torch.Tensor.bfloat16", "torch.Tensor.view"}
+)
 
 
 def check(program: Program) -> Iterable[Finding]:

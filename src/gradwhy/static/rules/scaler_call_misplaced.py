@@ -16,7 +16,7 @@ def check(program: Program) -> Iterable[Finding]:
     """The pass or the step stands in the same block, on the wrong side of it."""
     told: set[int] = set()
     for calls in scaling.calls(program):
-        for (index, one), (_, other) in zip(calls, calls[1:]):
+        for (_, one), (_, other) in zip(calls, calls[1:]):
             if one.optimizer is None or one.optimizer is not other.optimizer:
                 continue
             late = one.subject == "step" and other.subject == "unscale_" and same_block(program, one, other)
