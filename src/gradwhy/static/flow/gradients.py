@@ -96,7 +96,8 @@ def _pass(
     again = [used[key] for key, flow in reach.stations.items() if key in used and saves(r, flow)]
     r.tell(kind, node, flow=starts[0] if starts else None, tensors=tuple(reach.leaves.values()),
            facts={**facts, "reach": reach, "again": again, "retain": retain, "flows": tuple(starts),
-                  "create": create, "mode": r.mode, "stepped": _stepped(r, reach)})  # fmt: skip
+                  "create": create, "mode": r.mode, "stepped": _stepped(r, reach),
+                  "zero": frozenset(k for k, t in reach.leaves.items() if t.f.get("#zero") is True)})  # fmt: skip
     frees = retain is False and create is False
     if frees and not again:
         made = now()

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from gradwhy.static.flow import builtin, elsewhere, gradients, layers, optimizers, scaling, tensors
+from gradwhy.static.flow import builtin, elsewhere, flags, gradients, layers, optimizers, scaling, tensors
 from gradwhy.static.flow.cloning import clone
 from gradwhy.static.flow.histories import NO, PLAIN, UNKNOWN_FLOW, Flow, GradMode, Value, joined_grad
 from gradwhy.static.flow.imports import filed
@@ -40,6 +40,7 @@ _HARMLESS = frozenset({
     "tensorboard", "torchsummary", "torchinfo", "seaborn", "yaml", "csv", "glob", "shutil", "pickle", "string", "contextlib",
     "operator", "enum", "abc", "io", "tempfile", "gc", "psutil", "cv2", "skimage", "torchmetrics", "thop", "fvcore", "pprint",
 })  # fmt: skip
+_ZEROS = frozenset({"torch.zeros", "torch.zeros_like"})
 _MODES = {
     "torch.no_grad": (False, "no_grad-context"),
     "torch.inference_mode": (False, "inference_mode-context"),
@@ -96,6 +97,9 @@ def _torch(r: Run, path: str, args: Args, keywords: Keywords, node: ast.AST) -> 
             return clone(plain(args[0]))
         return scaling.scheduler(path, args, keywords, node)
     if path.startswith("torch.nn.init."):
+        if args and isinstance(filled := plain(args[0]), Tensor):
+            zero = path.endswith(".zeros_") or (path.endswith(".constant_") and flags.is_nought(args[1:], keywords))
+            flags.set_zero(r, filled, zero, node)
         return args[0] if args else Unknown(node)
     if path.startswith("torch.nn.utils."):
         return _nn_utils(r, path, args, node)
@@ -127,6 +131,8 @@ def function(r: Run, path: str, args: Args, keywords: Keywords, node: ast.AST) -
     if row is not None and path in r.table.names_of(row):
         result = by_row(r, row, path, args, keywords, node, side)
         if result is not None:
+            if path in _ZEROS and isinstance(result, Tensor):
+                flags.set_zero(r, result, True, node)
             return result
     elif not r.table.keeps(path):
         if name.endswith("_") and args and isinstance(first := plain(args[0]), Tensor):
@@ -176,7 +182,10 @@ def _parameter(r: Run, args: Args, keywords: Keywords, node: ast.AST) -> Value:
     given = [flow for flow in flows(data) if flow is not PLAIN]
     flag = args[1] if len(args) > 1 else keywords.get("requires_grad")
     history = (cut(r, node, given, "tensor-rebuild"),) if joined_grad(given) != NO or _has_history(given) else ()
-    return leaf_or_plain(r, node, history, flag, parameter=True, cause="tensor-rebuild" if history else "")
+    made = leaf_or_plain(r, node, history, flag, parameter=True, cause="tensor-rebuild" if history else "")
+    if isinstance(tensor := plain(data), Tensor) and tensor.f.get("#zero") is True:
+        flags.set_zero(r, made, True, tensor.f["#zero at"])
+    return made
 
 
 def _has_history(given: list[Flow]) -> bool:

@@ -70,6 +70,8 @@ def call(r: Run, owner: Value, name: str, args: list[Value], keywords: dict[str,
     if name in ("buffers", "named_buffers"):
         return Seq((), Tensor(PLAIN))
     if name in ("load_state_dict", "to_empty"):
+        for _, tensor in layers.parameters(r, owner)[0]:
+            flags.set_zero(r, tensor, False, node)
         return Unknown(node)
     if name == "apply" and args:
         for module in [owner, *(m for m in layers.all_modules(owner) if m is not owner)]:

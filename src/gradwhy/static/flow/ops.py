@@ -155,6 +155,7 @@ def leaf_or_plain(
 ) -> Tensor:
     known = bool(flag.value) if isinstance(flag, Const) else None if flag is not None else parameter
     made = Tensor(PLAIN, parameter, made=node)
+    made.f["#zero"] = False
     if known:
         made.f["flow"] = Flow("leaf", YES, node, r.frame, inputs, cause, owner=made)
     elif known is None:
