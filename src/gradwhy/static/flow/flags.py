@@ -43,7 +43,7 @@ def set_zero(r: Run, tensor: Tensor, zero: bool, node: ast.AST) -> None:
     for one in (tensor, tensor.f.get("#memory")):
         if isinstance(one, Tensor) and (zero or one.f.get("#zero")):
             r.write(one.f, "#zero", zero)
-            r.write(one.f, "#zero at", node)
+            r.write(one.f, "#zero at", (node, r.frame))
 
 
 def is_nought(args: list[Value], keywords: dict[str, Value]) -> bool:

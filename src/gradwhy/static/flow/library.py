@@ -184,7 +184,7 @@ def _parameter(r: Run, args: Args, keywords: Keywords, node: ast.AST) -> Value:
     history = (cut(r, node, given, "tensor-rebuild"),) if joined_grad(given) != NO or _has_history(given) else ()
     made = leaf_or_plain(r, node, history, flag, parameter=True, cause="tensor-rebuild" if history else "")
     if isinstance(tensor := plain(data), Tensor) and tensor.f.get("#zero") is True:
-        flags.set_zero(r, made, True, tensor.f["#zero at"])
+        flags.set_zero(r, made, True, node)
     return made
 
 

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterable
 
 from gradwhy.findings import Argument, Code, Finding, Fix, Message
+from gradwhy.source.slicing import bound_names, names_read, targets
 from gradwhy.static import lost, scaling
 from gradwhy.static.flow.frames import Event
 from gradwhy.static.flow.gradients import Reach
@@ -95,8 +96,8 @@ def _goes_unused(program: Program, clip: Event, after: list[Event], held: set[in
 
 
 def _tell(program: Program, event: Event, key: str) -> Finding:
-    place = Place(event.at, event.frame)
-    facts: dict[str, Argument] = {"subject": Code(program.text(_called(event.at)))}
+    place = _about_it(program, event)
+    facts: dict[str, Argument] = {"subject": Code(program.text(_called(place.node)))}
     return program.finding(
         CAUSE,
         place,
@@ -104,6 +105,28 @@ def _tell(program: Program, event: Event, key: str) -> Finding:
         symptom="silent-none-grad",
         path=[program.step(place, Message(f"{CAUSE}.{key}"))],
         fixes=[Fix(title=Message(f"{CAUSE}.advice-{key}"), applicability="display")],
+    )
+
+
+def _about_it(program: Program, event: Event) -> Place:
+    """The call to move: that of the innermost function which does something else besides."""
+    node, frame = event.at, event.frame
+    while isinstance(frame.call, ast.Call) and frame.parent is not None and _only_clips(program, node, frame.node):
+        node, frame = frame.call, frame.parent
+    return Place(node, frame)
+
+
+def _only_clips(program: Program, node: ast.AST, function: ast.AST | None) -> bool:
+    """Whether a function clips, and works with the norm that came of it."""
+    own = program.source.statement(node)
+    if not isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)) or own is None:
+        return False
+    names = {name for target in targets(own) for name in bound_names(target)}
+    return all(
+        any(inner is own for inner in ast.walk(statement))
+        or (isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant))
+        or bool(names & names_read(statement))
+        for statement in function.body
     )
 
 

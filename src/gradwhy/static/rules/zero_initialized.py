@@ -96,6 +96,9 @@ def _tell(program: Program, passes: list[Event], lost: list[Tensor], known: _Zer
     )  # fmt: skip
     facts: dict[str, Argument] = {"name": Code(program.text(made)), "count": 1}
     steps = [program.step(place, Message(f"{CAUSE}.made"), after="leaf")]
+    filled = first.f["#zero at"]
+    if filled[0] is not made:
+        steps.append(program.step(Place(*filled), Message(f"{CAUSE}.made"), after="leaf"))
     steps += [program.step(Place(*_made(t)), Message(f"{CAUSE}.made"), after="leaf") for t in lost if t is not first]
     if product is not None and product.at is not None:
         steps.append(program.step(Place(product.at, product.frame), Message(f"{CAUSE}.multiplied", facts)))
@@ -111,5 +114,8 @@ def _tell(program: Program, passes: list[Event], lost: list[Tensor], known: _Zer
 
 
 def _made(tensor: Tensor) -> tuple[ast.AST, Frame | None]:
-    """The call that made it a tensor of zeros."""
-    return tensor.f["#zero at"], tensor.flow.frame
+    """Where it is made, or filled with zeros by the function that makes it: a helper that fills what it is given does its
+    work."""
+    flow = tensor.flow
+    at: tuple[ast.AST, Frame] = tensor.f["#zero at"]
+    return at if flow.at is None or at[1] is flow.frame else (flow.at, flow.frame)
