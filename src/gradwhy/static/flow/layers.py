@@ -24,6 +24,7 @@ from gradwhy.static.flow.values import (
     Seq,
     Tensor,
     Unknown,
+    flows,
     is_module,
     plain,
 )
@@ -38,6 +39,8 @@ CONTAINERS = frozenset({
 _SAME_OR_VIEW = ("Identity", "Flatten", "Unflatten", "Dropout", "Dropout1d", "Dropout2d", "Dropout3d")
 _HOLDABLE = (Tensor, Layer, Instance, Unknown, Optional)
 _HELD = ("#rest", "#inner")
+EVALUATED = "#evaluated"
+"""Of a module that ``eval()`` was called on: its calls leave events."""
 _WRAPPERS = frozenset(
     {"torch.nn.DataParallel", "torch.nn.parallel.DistributedDataParallel", "torch.nn.parallel.DataParallel"}
 )
@@ -275,7 +278,17 @@ def call_layer(r: Run, layer: Layer, args: list[Value], keywords: dict[str, Valu
     result = _call_layer(r, layer, args, keywords, node)
     for hook in layer.f.get("#hooks", ()):
         r.call(hook, [layer, Seq(args, kind="tuple"), result], {}, node)
+    note_evaluation(r, layer, args, keywords, result, node)
     return result
+
+
+def note_evaluation(
+    r: Run, module: Layer | Instance, args: list[Value], keywords: dict[str, Value], result: Value, node: ast.AST
+) -> None:
+    """Leaves an event for a call in evaluation mode: what it was given, and what came of it."""
+    if module.f.get(EVALUATED) is True:
+        given = tuple(flow for value in (*args, *keywords.values()) for flow in flows(value))
+        r.tell("evaluated", node, value=module, facts={"flows": tuple(flows(result)), "given": given, "on": r.mode.on})
 
 
 def _call_layer(r: Run, layer: Layer, args: list[Value], keywords: dict[str, Value], node: ast.AST) -> Value:

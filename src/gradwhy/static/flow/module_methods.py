@@ -49,6 +49,8 @@ def call(r: Run, owner: Value, name: str, args: list[Value], keywords: dict[str,
         mode = args[0] if args else keywords.get("mode", TRUE)
         training: Value = Const(False) if name == "eval" else mode
         r.tell("train-mode", node, value=owner, facts={"training": training})
+        if isinstance(owner, (Instance, Layer)):
+            r.write(owner.f, layers.EVALUATED, isinstance(training, Const) and not training.value)
         for module in layers.all_modules(owner):
             if isinstance(module, (Instance, Layer)):
                 r.write(module.f, "#training", training)
