@@ -1,7 +1,8 @@
 """The Markdown files of this folder: one a cause, with programs and what ``gradwhy check`` says of them.
 
 A line that ends in ``# finds: cause`` is where a finding of that cause is, several separated by commas; one in
-``# likely: cause`` where ``--strict`` tells it; a program without such a line has none. Each rule has a file here, and finds the wrong program on its cause's page.
+``# likely: cause`` where ``--strict`` tells it; a program without such a line has none. Each rule has a file here, and
+finds the wrong program on its cause's page.
 """
 
 from __future__ import annotations

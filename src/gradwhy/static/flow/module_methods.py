@@ -37,12 +37,12 @@ _QUIET = frozenset({"log", "log_dict", "save_hyperparameters", "extra_repr", "re
 def call(r: Run, owner: Value, name: str, args: list[Value], keywords: dict[str, Value], node: ast.AST) -> Value:
     """``module.name(...)``."""
     if name in ("parameters", "named_parameters"):
-        found = parameters(r, owner, name)
+        given = parameters(r, owner, name)
         if name == "named_parameters":
-            known = bool(found.items) and found.rest is None and not isinstance(owner, Unknown)
-            named = all(isinstance(item, Seq) and isinstance(item.items[0], Const) for item in found.items)
+            known = bool(given.items) and given.rest is None and not isinstance(owner, Unknown)
+            named = all(isinstance(item, Seq) and isinstance(item.items[0], Const) for item in given.items)
             r.tell("named-parameters", node, value=owner, facts={"complete": known and named})
-        return found
+        return given
     if name == "requires_grad_":
         value = args[0] if args else keywords.get("requires_grad", TRUE)
         for _, tensor in layers.parameters(r, owner)[0]:

@@ -97,7 +97,9 @@ def _name(target: ast.expr, source: ast.expr) -> str:
 def _is_about(test: ast.expr, name: str) -> bool:
     """Whether a condition reads nothing but the name, and asks for something that it has."""
     read = {each for each in names_read(test) if "." not in each}
-    return read == {name} and not any(isinstance(n, (ast.Not, ast.NotIn, ast.NotEq, ast.Lambda)) for n in ast.walk(test))
+    return read == {name} and not any(
+        isinstance(n, (ast.Not, ast.NotIn, ast.NotEq, ast.Lambda)) for n in ast.walk(test)
+    )
 
 
 def _freezes(body: list[ast.stmt]) -> bool:
