@@ -27,6 +27,8 @@ _SAME_VALUES = (
     "Index",
 )
 
+_MOST_DIMENSIONS = 64
+
 
 def scan(walk: Mapping[Any, list[Any]], recorder: Recorder, ledger: Ledger) -> None:
     """Mark the lines that gave such probabilities (torch/autograd/graph.py, ``Node.next_functions``)."""
@@ -50,7 +52,9 @@ def _given(node: Any) -> Any:
     if inner is None or plain_name(inner.name()) not in _GIVEN:
         return None
     dims = [getattr(each, "_saved_dim", None) for each in (node, inner)]
-    return inner if None in dims or dims[0] == dims[1] or not direct else None
+    # A dimension from the end is kept as it was given, as an unsigned number.
+    same = any(dim is None or dim > _MOST_DIMENSIONS for dim in dims) or dims[0] == dims[1]
+    return inner if same or not direct else None
 
 
 def _first(node: Any) -> Any:
