@@ -14,6 +14,7 @@ from gradwhy.catalog import load
 
 SILENT = {name for name in load.names("symptoms") if load.entry(name).facts.get("silent")}  # type: ignore[union-attr]
 MISSED = {
+    "evaluation-tracked": "no value is wrong: only the source shows that nothing goes backward later",
     "silent-wrong-grad": "writes through .data change what is saved, and are not looked at",
 }
 

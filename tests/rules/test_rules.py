@@ -1,7 +1,8 @@
 """The Markdown files of this folder: one a cause, with programs and what ``gradwhy check`` says of them.
 
-A line that ends in ``# finds: cause`` is where a finding of that cause is, several separated by commas; a program without
-such a line has none. Each rule has a file here, and finds the wrong program on its cause's page.
+A line that ends in ``# finds: cause`` is where a finding of that cause is, several separated by commas; one in
+``# likely: cause`` where ``--strict`` tells it; a program without such a line has none. Each rule has a file here, and
+finds the wrong program on its cause's page.
 """
 
 from __future__ import annotations
@@ -19,9 +20,12 @@ from gradwhy.static import checking, rules
 HERE = Path(__file__).parent
 CAUSES = [cause for cause in load.names("causes") if cause.replace("-", "_") in rules.load()]
 
+ONLY_LIKELY = ("evaluation-tracked",)
+"""Causes that are told under ``--strict`` only: nothing goes wrong, and they may be meant."""
 
-def found(code: str) -> list[tuple[int, str]]:
-    findings = checking.check(SourceText("block.py", code), "block.py") if checking.mentions_torch(code) else []
+
+def found(code: str, strict: bool = False) -> list[tuple[int, str]]:
+    findings = checking.check(SourceText("block.py", code), "block.py", strict) if checking.mentions_torch(code) else []
     return sorted((finding.at.line, finding.cause) for finding in findings)
 
 
@@ -37,12 +41,20 @@ def blocks() -> list[Any]:
 
 @pytest.mark.parametrize("code", blocks())
 def test_a_program_has_the_findings_that_it_is_marked_with(code: str) -> None:
-    wanted = []
+    wanted: dict[str, list[tuple[int, str]]] = {"finds": [], "likely": []}
     for number, line in enumerate(code.split("\n"), start=1):
-        match = re.search(r"# finds: (.+)$", line)
+        match = re.search(r"# (finds|likely): (.+)$", line)
         if match is not None:
-            wanted += [(number, cause.strip()) for cause in match[1].split(",")]
-    assert found(code) == sorted(wanted)
+            wanted[match[1]] += [(number, cause.strip()) for cause in match[2].split(",")]
+    assert found(code) == sorted(wanted["finds"])
+    if wanted["likely"]:
+        assert found(code, strict=True) == sorted([*wanted["finds"], *wanted["likely"]])
+
+
+def test_what_is_only_likely_where_it_is_right_is_not_told_under_strict() -> None:
+    for code in re.findall(r"```python\n(.*?)```", (HERE / "evaluation-tracked.md").read_text("utf-8"), flags=re.S):
+        if "# likely:" not in code:
+            assert found(code, strict=True) == []
 
 
 def test_each_rule_is_a_cause_of_the_catalogue_and_has_programs() -> None:
@@ -55,7 +67,7 @@ def test_a_rule_finds_the_wrong_program_on_its_page_and_nothing_in_the_right_one
     page = load.text(cause, "en")
     assert page is not None
     programs = dict(re.findall(r"```python (wrong|right)\n(.*?)```", page.page, re.S))
-    assert cause in [name for _, name in found(programs["wrong"])]
+    assert cause in [name for _, name in found(programs["wrong"], strict=cause in ONLY_LIKELY)]
     assert found(programs["right"]) == []
 
 

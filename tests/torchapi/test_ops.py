@@ -6,7 +6,7 @@ import ast
 import inspect
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from types import FrameType
 from typing import Any
 
@@ -18,7 +18,17 @@ import torch.utils.checkpoint
 import torch.utils.dlpack
 from torch.overrides import TorchFunctionMode, resolve_name
 
-from gradwhy.torchapi.table import ArgumentRow, KeepRow, LibraryRow, ModuleRow, OpRow, full_names, load
+from gradwhy.torchapi.table import (
+    ArgumentRow,
+    KeepRow,
+    LibraryRow,
+    LogitRow,
+    ModuleRow,
+    OpRow,
+    ProbabilityRow,
+    full_names,
+    load,
+)
 
 TABLE = load()
 VALUE_TYPES = {"number": (bool, int, float, complex), "list": (list,), "text": (str,), "array": (object,)}
@@ -55,7 +65,7 @@ def find(name: str) -> Any:
     return found
 
 
-def existing(row: OpRow | ArgumentRow | KeepRow) -> list[str]:
+def existing(row: OpRow | ArgumentRow | KeepRow | ProbabilityRow | LogitRow) -> list[str]:
     """List the full names of a row that can be called; for a bare name one of the two may be missing."""
     callables = []
     for name in full_names(row.names):
@@ -72,7 +82,7 @@ def calls_f(expression: str) -> bool:
     return re.search(r"\bf\(", expression) is not None
 
 
-def cases(rows: tuple[OpRow, ...] | tuple[ArgumentRow, ...] | tuple[KeepRow, ...]) -> list[Any]:
+def cases(rows: Sequence[OpRow | ArgumentRow | KeepRow | ProbabilityRow | LogitRow]) -> list[Any]:
     """Pair each expression with each function it is about."""
     return [
         pytest.param(row, expression, name, id=f"{name or row.names[0]}: {expression}")
@@ -230,6 +240,20 @@ def test_a_function_that_saves_its_result(row: KeepRow, expression: str, name: s
 @pytest.mark.parametrize(("row", "expression", "name"), cases(TABLE.input_saved))
 def test_a_function_that_saves_its_input(row: KeepRow, expression: str, name: str | None) -> None:
     assert changed(expression, name, result=False)
+
+
+@pytest.mark.parametrize(("row", "expression", "name"), cases(TABLE.probabilities))
+def test_a_function_that_gives_probabilities(row: ProbabilityRow, expression: str, name: str | None) -> None:
+    (result,) = flat(evaluate(f"[{expression}]", name, world()))
+    assert ((result > 0) & (result < 1)).all()
+    assert (row.over == "class") is bool(torch.allclose(result.sum(1), torch.ones(3)))
+
+
+@pytest.mark.parametrize(("row", "expression", "name"), cases(TABLE.logits))
+def test_a_loss_that_wants_logits_computes_the_probabilities_itself(
+    row: LogitRow, expression: str, name: str | None
+) -> None:
+    assert torch.allclose(evaluate(expression, name, world()), evaluate(row.same, None, world()))
 
 
 def test_no_function_both_keeps_and_cuts() -> None:

@@ -7,12 +7,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from gradwhy.findings import Argument, Code, Finding, Fix, Message
-from gradwhy.static import lost
+from gradwhy.source.slicing import targets
+from gradwhy.static import lost, updated
 from gradwhy.static.blame import seen_from
-from gradwhy.static.flow.frames import Event, Frame
+from gradwhy.static.flow.frames import Event, Frame, Stepped
 from gradwhy.static.flow.gradients import Freed, Reach
 from gradwhy.static.flow.histories import YES, Flow
+from gradwhy.static.flow.values import Tensor
 from gradwhy.static.program import Place, Program
+from gradwhy.static.writes import SAVED
 
 SYMPTOM = "second-backward"
 ERROR = "Trying to backward through the graph a second time"
@@ -34,24 +37,66 @@ def findings(program: Program, cause: str) -> Iterator[Finding]:
     places: set[int] = set()
     for event in program.each("backward", "grad"):
         again: list[Freed] = event.facts["again"]
-        if not again:
-            continue
-        tie = explain(event, again[0])
+        tie = explain(event, again[0]) if again else carried(program, event)
         if tie is None or tie.cause != cause or id(tie.place.node) in places:
             continue
         places.add(id(tie.place.node))
         yield _tell(program, event, tie)
 
 
-def explain(event: Event, earlier: Freed) -> Tie | None:
-    reach = event.facts["reach"]
-    assert isinstance(reach, Reach)
-    edges = [
+def carried(program: Program, event: Event) -> Tie | None:
+    """Where ``retain_graph=True`` hides that a state carries its history on: each pass of this line goes through the graphs
+    of all earlier ones, and the weights were stepped in between."""
+    kept: list[Freed] = event.facts["kept"]
+    if event.kind != "backward" or event.facts["again"] or event.facts.get("inputs"):
+        return None
+    earlier = max((freed for freed in kept if freed.node is event.at), key=lambda freed: freed.serial, default=None)
+    if earlier is None:
+        return None
+    reach: Reach = event.facts["reach"]
+    stepped: list[tuple[Tensor, Stepped]] = event.facts["stepped"]
+    if not any(step.serial > earlier.serial for _, step in stepped):
+        # Gradients of several times are added up for one step.
+        return None
+    anew = {id(flow.at): flow for flow in reach.stations.values() if flow.serial > earlier.serial}
+    for new, old in _edges(reach, earlier):
+        # What the same line made in this turn goes on to the next.
+        next_one = anew.get(id(old.at)) if old.at is not None else None
+        if next_one is not None and next_one.at is not None:
+            return Tie("hidden-state-carried", _bound(program, next_one.at, next_one, event), earlier, new, old)
+    return None
+
+
+def _bound(program: Program, node: ast.AST, flow: Flow, event: Event) -> Place:
+    """Where a state is bound for the next turn: to an attribute, or in the function that goes backward."""
+    frame = flow.frame
+    while frame is not None and frame is not event.frame and frame.call is not None:
+        if any(isinstance(part, ast.Attribute) for part in _targets(program, node)):
+            break
+        node, frame = frame.call, frame.parent
+    return Place(node, frame)
+
+
+def _targets(program: Program, node: ast.AST) -> list[ast.expr]:
+    statement = program.source.statement(node)
+    found = targets(statement) if statement is not None else []
+    return [part for each in found for part in (each.elts if isinstance(each, (ast.Tuple, ast.List)) else [each])]
+
+
+def _edges(reach: Reach, earlier: Freed) -> list[tuple[Flow, Flow]]:
+    """Where a history that was made after a pass was computed from one that was made before it."""
+    return [
         (flow, part)
         for flow in reach.stations.values()
         for part in flow.inputs
         if flow.serial > earlier.serial >= part.serial and part.grad == YES and part.kind != "leaf"
     ]
+
+
+def explain(event: Event, earlier: Freed) -> Tie | None:
+    reach = event.facts["reach"]
+    assert isinstance(reach, Reach)
+    edges = _edges(reach, earlier)
     if earlier.node is not event.at:
         return Tie(
             "freed-graph-reused", Place(earlier.node, earlier.frame), earlier, *(edges[0] if edges else (None, None))
@@ -101,12 +146,18 @@ def _tell(program: Program, event: Event, tie: Tie) -> Finding:
         steps.append(program.step(Place(tie.earlier.node, tie.earlier.frame), Message("freed-graph-reused.freed")))
     if tie.new is not None and tie.new.at is not None:
         steps.append(program.step(Place(tie.new.at, tie.new.frame), Message("freed-graph-reused.again")))
-    steps.append(program.step(here, Message("words.surfaces", {"error": "RuntimeError", "text": ERROR})))
+    raises = bool(event.facts["again"]) or next(updated.changed(program, event), None) is not None
+    text = ERROR if event.facts["again"] else SAVED
+    grows = Message("hidden-state-carried.grows")
+    steps.append(
+        program.step(here, Message("words.surfaces", {"error": "RuntimeError", "text": text}) if raises else grows)
+    )
     return program.finding(
         tie.cause,
         tie.place,
         Message(f"{tie.cause}.headline", facts),
-        symptom=SYMPTOM,
+        symptom=SYMPTOM if event.facts["again"] else "inplace-saved" if raises else "memory-graph-kept",
+        severity="error" if raises else "warning",
         surfaces=here,
         path=steps,
         fixes=[Fix(title=Message(f"{tie.cause}.advice", facts), applicability="display")],

@@ -71,6 +71,25 @@ class KeepRow:
 
 
 @dataclass(frozen=True, slots=True)
+class ProbabilityRow:
+    """Functions that give probabilities: over the classes of a dimension, or of each entry by itself."""
+
+    names: tuple[str, ...]
+    over: str
+    examples: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class LogitRow:
+    """Losses that take the softmax or sigmoid of their first argument themselves."""
+
+    names: tuple[str, ...]
+    applies: str
+    same: str
+    examples: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class ModuleRow:
     """Classes of torch.nn, the parameters that they make, and what a call of one gives."""
 
@@ -94,6 +113,8 @@ class Table:
     input_saved: tuple[KeepRow, ...]
     views: tuple[KeepRow, ...]
     modules: tuple[ModuleRow, ...]
+    probabilities: tuple[ProbabilityRow, ...]
+    logits: tuple[LogitRow, ...]
     _ops: Mapping[str, OpRow]
     _arguments: Mapping[str, tuple[ArgumentRow, ...]]
     _keeps: frozenset[str]
@@ -103,6 +124,8 @@ class Table:
     _views: frozenset[str]
     _layers: Mapping[str, str]
     _modules: Mapping[str, ModuleRow]
+    _probabilities: Mapping[str, ProbabilityRow]
+    _logits: Mapping[str, LogitRow]
 
     def keeps(self, name: str) -> bool:
         """Say whether a function is known to keep the path: `torch.sum`, `torch.Tensor.sum`, ..."""
@@ -124,6 +147,16 @@ class Table:
     def is_view(self, name: str) -> bool:
         """Say whether a function may give a view of its input, or the input itself."""
         return name in self._views
+
+    def gives_probabilities(self, name: str) -> str | None:
+        """Say what a function or a layer gives probabilities of: the "class" of a dimension, "each" entry, or none."""
+        row = self._probabilities.get(self._layers.get(name, name))
+        return row.over if row is not None else None
+
+    def wants_logits(self, name: str) -> str | None:
+        """Return what a loss applies to its first argument itself: softmax, sigmoid, or nothing."""
+        row = self._logits.get(name)
+        return row.applies if row is not None else None
 
     def module(self, name: str) -> ModuleRow | None:
         """Return the row of a class of torch.nn: `torch.nn.Linear`."""
@@ -179,6 +212,8 @@ def load() -> Table:
     input_saved = tuple(KeepRow(**_fields(raw)) for raw in data["input-saved"])
     views = tuple(KeepRow(**_fields(raw)) for raw in data["view"])
     modules = tuple(ModuleRow(**_fields(raw)) for raw in data["module"])
+    probabilities = tuple(ProbabilityRow(**_fields(raw)) for raw in data["probability"])
+    logits = tuple(LogitRow(**_fields(raw)) for raw in data["logit"])
     by_name: dict[str, tuple[ArgumentRow, ...]] = {}
     for argument in arguments:
         for full in full_names(argument.names):
@@ -193,6 +228,8 @@ def load() -> Table:
         input_saved,
         views,
         modules,
+        probabilities,
+        logits,
         {n: row for row in ops for n in full_names(row.names)},
         by_name,
         frozenset(n for row in keepers for n in full_names(row.names)),
@@ -202,6 +239,8 @@ def load() -> Table:
         frozenset(n for row in views for n in full_names(row.names)),
         _functions_of_layers(keepers, modules),
         {n: row for row in modules for n in row.names},
+        {n: row for row in probabilities for n in full_names(row.names)},
+        {n: row for row in logits for n in row.names},
     )
 
 

@@ -13,7 +13,7 @@ from torch.amp import grad_scaler
 from torch.optim import optimizer as optimizers
 
 from gradwhy.runtime import graph
-from gradwhy.runtime.audit import broadcasting, cancelling, masking, unreached, unwarned
+from gradwhy.runtime.audit import broadcasting, cancelling, masking, probabilities, unreached, unwarned
 from gradwhy.runtime.audit.calls import Calls
 from gradwhy.runtime.audit.case import Case, Held
 from gradwhy.runtime.audit.functions import CustomFunctions
@@ -158,6 +158,7 @@ class Observer:
         if self._scanned.get(chain[:1], 0) < _SEARCHES:
             self._scanned[chain[:1]] = self._scanned.get(chain[:1], 0) + 1
             cancelling.scan(walk, self.watch.recorder, self.ledger)
+            probabilities.scan(walk, self.watch.recorder, self.ledger)
         zero = self._zero & leaves.keys()
         search = None
         if zero and each.accumulates and self._searches.get(chain[:1], 0) < _SEARCHES:

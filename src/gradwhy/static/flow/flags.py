@@ -31,10 +31,25 @@ def set_on_tensor(r: Run, tensor: Tensor, name: str, value: Value, node: ast.AST
         r.tell("grad-set", node, tensors=(tensor,), value=value)
     elif name == "data":
         r.tell("data-set", node, tensors=(tensor,), value=value)
+        set_zero(r, tensor, isinstance(value, Tensor) and value.f.get("#zero") is True, node)
     elif is_misspelt(name):
         r.tell("misspelt", node, tensors=(tensor,), subject=name, value=value)
     else:
         r.write(tensor.f, name, value)
+
+
+def set_zero(r: Run, tensor: Tensor, zero: bool, node: ast.AST) -> None:
+    """All values of a tensor, and of the one whose memory it shares, are zero from here on, or something else."""
+    for one in (tensor, tensor.f.get("#memory")):
+        if isinstance(one, Tensor) and (zero or one.f.get("#zero")):
+            r.write(one.f, "#zero", zero)
+            r.write(one.f, "#zero at", (node, r.frame))
+
+
+def is_nought(args: list[Value], keywords: dict[str, Value]) -> bool:
+    """Whether the number that a tensor is filled with is 0."""
+    value = args[0] if args else keywords.get("val", keywords.get("value"))
+    return isinstance(value, Const) and isinstance(value.value, (int, float)) and value.value == 0
 
 
 def set_on_module(r: Run, module: Value, name: str, value: Value, node: ast.AST) -> None:

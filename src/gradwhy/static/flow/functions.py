@@ -119,6 +119,8 @@ def call_instance(r: Run, value: Instance, args: list[Value], keywords: dict[str
     hooks = value.f.get("#hooks")
     for hook in hooks if isinstance(hooks, tuple) else ():
         call(r, hook, [value, Seq(args, kind="tuple"), result], {}, node)
+    if value.is_module:
+        layers.note_evaluation(r, value, args, keywords, result, node)
     return blurred(result) if "#escaped" in value.f else result
 
 

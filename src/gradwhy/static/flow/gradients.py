@@ -93,19 +93,23 @@ def _pass(
 ) -> Reach:
     reach = Reach(starts)
     used: dict[int, Freed] = r.state["freed"]
+    kept: dict[int, Freed] = r.state["kept"]
     again = [used[key] for key, flow in reach.stations.items() if key in used and saves(r, flow)]
     r.tell(kind, node, flow=starts[0] if starts else None, tensors=tuple(reach.leaves.values()),
-           facts={**facts, "reach": reach, "again": again, "retain": retain, "flows": tuple(starts),
-                  "create": create, "mode": r.mode, "stepped": _stepped(r, reach)})  # fmt: skip
+           facts={**facts, "reach": reach, "again": again,
+                  "kept": [kept[key] for key in reach.stations if key in kept], "retain": retain, "flows": tuple(starts),
+                  "create": create, "mode": r.mode, "stepped": _stepped(r, reach),
+                  "zero": frozenset(k for k, t in reach.leaves.items() if t.f.get("#zero") is True)})  # fmt: skip
     frees = retain is False and create is False
-    if frees and not again:
+    keeps = retain is True and create is False
+    if (frees or keeps) and not again:
         made = now()
         more = {
             key: Freed(flow, node, r.frame, made, tuple(starts))
             for key, flow in reach.stations.items()
             if flow.kind == "op" and flow.grad == YES
         }
-        r.write(r.state, "freed", {**used, **more})
+        r.write(r.state, "freed" if frees else "kept", {**(used if frees else kept), **more})
     return reach
 
 

@@ -48,6 +48,7 @@ class Flow:
         "inputs",
         "inside",
         "kind",
+        "layer",
         "name",
         "op",
         "owner",
@@ -74,6 +75,8 @@ class Flow:
         """The call that ``op`` was interpreted in, where ``at`` is in another: the block that switched recording off."""
         self.inference: GradMode | None = None
         """The inference mode that it was made in."""
+        self.layer: ast.AST | None = None
+        """Where the layer was made that gave it, one inside of a ``Sequential`` that ``at`` calls."""
         self.name = name
         """torch's name for the operation, or Python's sign for it; "" where it isn't known."""
         self.kind = kind

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from gradwhy.static.flow.histories import MAYBE, UNKNOWN_FLOW, YES, Fields, Flow, Value
 from gradwhy.static.flow.joining import join_all
-from gradwhy.static.flow.ops import computed, leaf_or_plain, sides
+from gradwhy.static.flow.ops import computed, leaf_or_plain, note_loss, sides
 from gradwhy.static.flow.values import (
     TRUE,
     Bound,
@@ -24,6 +24,7 @@ from gradwhy.static.flow.values import (
     Seq,
     Tensor,
     Unknown,
+    flows,
     is_module,
     plain,
 )
@@ -38,6 +39,8 @@ CONTAINERS = frozenset({
 _SAME_OR_VIEW = ("Identity", "Flatten", "Unflatten", "Dropout", "Dropout1d", "Dropout2d", "Dropout3d")
 _HOLDABLE = (Tensor, Layer, Instance, Unknown, Optional)
 _HELD = ("#rest", "#inner")
+EVALUATED = "#evaluated"
+"""Of a module that ``eval()`` was called on: its calls leave events."""
 _WRAPPERS = frozenset(
     {"torch.nn.DataParallel", "torch.nn.parallel.DistributedDataParallel", "torch.nn.parallel.DataParallel"}
 )
@@ -221,6 +224,10 @@ def escape(r: Run, value: Value, depth: int = 4) -> None:
         r.write(value.f, "#escaped", True)
     elif isinstance(value, Optimizer):
         r.write(value.f, "complete", False)
+        r.write(value.f, "#escaped", True)
+    elif isinstance(value, Unknown):
+        if "#scaler" in value.f or "#scheduler" in value.f:
+            r.write(value.f, "#escaped", True)
     elif isinstance(value, Parameters):
         escape(r, value.owner, depth)
     elif isinstance(value, (Seq, Mapping)) and depth:
@@ -271,7 +278,17 @@ def call_layer(r: Run, layer: Layer, args: list[Value], keywords: dict[str, Valu
     result = _call_layer(r, layer, args, keywords, node)
     for hook in layer.f.get("#hooks", ()):
         r.call(hook, [layer, Seq(args, kind="tuple"), result], {}, node)
+    note_evaluation(r, layer, args, keywords, result, node)
     return result
+
+
+def note_evaluation(
+    r: Run, module: Layer | Instance, args: list[Value], keywords: dict[str, Value], result: Value, node: ast.AST
+) -> None:
+    """Leaves an event for a call in evaluation mode: what it was given, and what came of it."""
+    if module.f.get(EVALUATED) is True:
+        given = tuple(flow for value in (*args, *keywords.values()) for flow in flows(value))
+        r.tell("evaluated", node, value=module, facts={"flows": tuple(flows(result)), "given": given, "on": r.mode.on})
 
 
 def _call_layer(r: Run, layer: Layer, args: list[Value], keywords: dict[str, Value], node: ast.AST) -> Value:
@@ -281,9 +298,17 @@ def _call_layer(r: Run, layer: Layer, args: list[Value], keywords: dict[str, Val
         value: Value = args[0] if args else Unknown()
         entries = contents(layer)
         for part in (*entries.items, *([entries.rest] * 2 if entries.rest is not None else [])):
-            value = r.call(plain(part), [value], {}, node)
+            value = call_entry(r, plain(part), value, node)
         return value
     return forward(r, layer.path, layer, args, keywords, node)
+
+
+def call_entry(r: Run, part: Value, value: Value, node: ast.AST) -> Value:
+    """What an entry of a ``Sequential`` makes of what the one before it gave."""
+    result = r.call(part, [value], {}, node)
+    if isinstance(part, Layer) and isinstance(result, Tensor) and result.flow.name == part.path:
+        result.flow.layer = part.made
+    return result
 
 
 def forward(
@@ -295,6 +320,7 @@ def forward(
     for _, tensor in named_parameters(owner):
         own.append(tensor.flow if tensor is not None else UNKNOWN_FLOW)
     result = computed(r, node, [*given, *own], side, name=path)
+    note_loss(r, path, args, keywords, result, node)
     if not own and r.mode.on is False and path.endswith(_SAME_OR_VIEW) and result.flow.kind == "off":
         result = Tensor(Flow("op", MAYBE, node, r.frame, tuple(given), name=path), made=node)
     inplace = owner.f.get("#inplace")

@@ -6,12 +6,12 @@ import ast
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from gradwhy.static.flow import builtin, elsewhere, gradients, layers, optimizers, tensors
+from gradwhy.static.flow import builtin, elsewhere, flags, gradients, layers, optimizers, scaling, tensors
 from gradwhy.static.flow.cloning import clone
 from gradwhy.static.flow.histories import NO, PLAIN, UNKNOWN_FLOW, Flow, GradMode, Value, joined_grad
 from gradwhy.static.flow.imports import filed
 from gradwhy.static.flow.loading import Loader
-from gradwhy.static.flow.ops import by_row, computed, cut, leaf_or_plain, sides
+from gradwhy.static.flow.ops import by_row, computed, cut, leaf_or_plain, note_loss, sides
 from gradwhy.static.flow.values import (
     Const,
     Data,
@@ -40,6 +40,7 @@ _HARMLESS = frozenset({
     "tensorboard", "torchsummary", "torchinfo", "seaborn", "yaml", "csv", "glob", "shutil", "pickle", "string", "contextlib",
     "operator", "enum", "abc", "io", "tempfile", "gc", "psutil", "cv2", "skimage", "torchmetrics", "thop", "fvcore", "pprint",
 })  # fmt: skip
+_ZEROS = frozenset({"torch.zeros", "torch.zeros_like"})
 _MODES = {
     "torch.no_grad": (False, "no_grad-context"),
     "torch.inference_mode": (False, "inference_mode-context"),
@@ -94,8 +95,11 @@ def _torch(r: Run, path: str, args: Args, keywords: Keywords, node: ast.AST) -> 
             return optimizers.make(r, path, args, keywords, node)
         if name == "AveragedModel" and args:
             return clone(plain(args[0]))
-        return Unknown(node)
+        return scaling.scheduler(path, args, keywords, node)
     if path.startswith("torch.nn.init."):
+        if args and isinstance(filled := plain(args[0]), Tensor):
+            zero = path.endswith(".zeros_") or (path.endswith(".constant_") and flags.is_nought(args[1:], keywords))
+            flags.set_zero(r, filled, zero, node)
         return args[0] if args else Unknown(node)
     if path.startswith("torch.nn.utils."):
         return _nn_utils(r, path, args, node)
@@ -127,6 +131,8 @@ def function(r: Run, path: str, args: Args, keywords: Keywords, node: ast.AST) -
     if row is not None and path in r.table.names_of(row):
         result = by_row(r, row, path, args, keywords, node, side)
         if result is not None:
+            if path in _ZEROS and isinstance(result, Tensor):
+                flags.set_zero(r, result, True, node)
             return result
     elif not r.table.keeps(path):
         if name.endswith("_") and args and isinstance(first := plain(args[0]), Tensor):
@@ -136,6 +142,7 @@ def function(r: Run, path: str, args: Args, keywords: Keywords, node: ast.AST) -
         return Seq((), computed(r, node, given, side, name=path), "tuple")
     inplace = keywords.get("inplace")
     result = computed(r, node, given, side, name=path)
+    note_loss(r, path, args, keywords, result, node)
     if isinstance(inplace, Const) and inplace.value and args and isinstance(first := plain(args[0]), Tensor):
         r.tell(
             "written",
@@ -175,7 +182,10 @@ def _parameter(r: Run, args: Args, keywords: Keywords, node: ast.AST) -> Value:
     given = [flow for flow in flows(data) if flow is not PLAIN]
     flag = args[1] if len(args) > 1 else keywords.get("requires_grad")
     history = (cut(r, node, given, "tensor-rebuild"),) if joined_grad(given) != NO or _has_history(given) else ()
-    return leaf_or_plain(r, node, history, flag, parameter=True, cause="tensor-rebuild" if history else "")
+    made = leaf_or_plain(r, node, history, flag, parameter=True, cause="tensor-rebuild" if history else "")
+    if isinstance(tensor := plain(data), Tensor) and tensor.f.get("#zero") is True:
+        flags.set_zero(r, made, True, node)
+    return made
 
 
 def _has_history(given: list[Flow]) -> bool:
@@ -236,7 +246,9 @@ def _sequential_checkpoint(r: Run, args: Args, keywords: Keywords, node: ast.AST
 def _nn_utils(r: Run, path: str, args: Args, node: ast.AST) -> Value:
     name = path.rpartition(".")[2]
     if name.startswith("clip_grad"):
-        r.tell("clip", node, value=args[0] if args else None)
+        given = optimizers.tensors_in(args[0]) if args else [None]
+        r.tell("clip", node, value=args[0] if args else None, tensors=tuple(t for t in given if t is not None),
+               facts={"complete": None not in given})  # fmt: skip
         return Tensor(PLAIN, made=node)
     if name in ("parameters_to_vector", "pad_sequence", "pack_padded_sequence", "pack_sequence"):
         return computed(r, node, [flow for value in args for flow in flows(value)])
@@ -251,12 +263,6 @@ def _nn_utils(r: Run, path: str, args: Args, node: ast.AST) -> Value:
 
 def _first(r: Run, args: Args, keywords: Keywords, node: ast.AST) -> Value:
     return args[0] if args else Unknown(node)
-
-
-def _scaler(r: Run, args: Args, keywords: Keywords, node: ast.AST) -> Value:
-    made = Unknown(node)
-    made.f["#scaler"] = True
-    return made
 
 
 def _enabled(r: Run, args: Args, keywords: Keywords, node: ast.AST) -> Value:
@@ -345,7 +351,7 @@ _TORCH: dict[str, Callable[[Run, Args, Keywords, ast.AST], Value]] = {
     "torch.utils.checkpoint.checkpoint_sequential": _sequential_checkpoint,
     "torch.compile": _first,
     "torch.jit.script": _first,
-    "torch.amp.GradScaler": _scaler,
+    "torch.amp.GradScaler": scaling.scaler,
     "torch.is_grad_enabled": _enabled,
     "torch.utils.data.DataLoader": _loader,
     "torch.utils.data.TensorDataset": _tensor_dataset,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from gradwhy.static.flow import containers, gradients, layers, module_methods, optimizers, tensors
+from gradwhy.static.flow import containers, gradients, layers, module_methods, optimizers, scaling, tensors
 from gradwhy.static.flow.histories import GradMode, Value
 from gradwhy.static.flow.imports import filed
 from gradwhy.static.flow.ops import computed, cut
@@ -237,7 +237,7 @@ def base_forward(r: Run, receiver: Instance, args: list[Value], keywords: dict[s
         value: Value = args[0] if args else Unknown()
         for _, part in layers.children(receiver):
             if is_module(part):
-                value = r.call(part, [value], {}, node)
+                value = layers.call_entry(r, part, value, node)
         return value
     if r.table.module(base) is not None:
         return layers.forward(r, base, receiver, args, keywords, node)
@@ -253,17 +253,10 @@ def _unknown(r: Run, owner: Value, name: str, args: list[Value], keywords: dict[
         gradients.backward(r, loss, [], keywords, node)
         return Const(None)
     if name == "backward":
-        r.tell("backward-unknown", node)
+        r.tell("backward-unknown", node, facts={"scaled": isinstance(owner, Unknown) and "#scaled" in owner.f})
         return Const(None)
-    scaler = isinstance(owner, Unknown) and "#scaler" in owner.f
-    if scaler:
-        if name == "scale" and args and isinstance(plain(args[0]), Tensor):
-            return computed(r, node, list(flows(args[0])))
-        if name in ("step", "unscale_") and args and isinstance(optimizer := plain(args[0]), Optimizer):
-            if name == "step":
-                optimizers.call(r, optimizer, "step", [], {}, node)
-            return Unknown(node)
-        return Unknown(node)
+    if isinstance(owner, Unknown) and (result := scaling.call(r, owner, name, args, node)) is not None:
+        return result
     if isinstance(owner, Unknown) and name in ("requires_grad_", "eval", "train", "to", "cuda", "cpu", "half", "float"):
         if name == "requires_grad_":
             return module_methods.call(r, owner, name, args, keywords, node)

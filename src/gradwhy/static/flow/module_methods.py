@@ -37,7 +37,12 @@ _QUIET = frozenset({"log", "log_dict", "save_hyperparameters", "extra_repr", "re
 def call(r: Run, owner: Value, name: str, args: list[Value], keywords: dict[str, Value], node: ast.AST) -> Value:
     """``module.name(...)``."""
     if name in ("parameters", "named_parameters"):
-        return parameters(r, owner, name)
+        given = parameters(r, owner, name)
+        if name == "named_parameters":
+            known = bool(given.items) and given.rest is None and not isinstance(owner, Unknown)
+            named = all(isinstance(item, Seq) and isinstance(item.items[0], Const) for item in given.items)
+            r.tell("named-parameters", node, value=owner, facts={"complete": known and named})
+        return given
     if name == "requires_grad_":
         value = args[0] if args else keywords.get("requires_grad", TRUE)
         for _, tensor in layers.parameters(r, owner)[0]:
@@ -49,6 +54,8 @@ def call(r: Run, owner: Value, name: str, args: list[Value], keywords: dict[str,
         mode = args[0] if args else keywords.get("mode", TRUE)
         training: Value = Const(False) if name == "eval" else mode
         r.tell("train-mode", node, value=owner, facts={"training": training})
+        if isinstance(owner, (Instance, Layer)):
+            r.write(owner.f, layers.EVALUATED, isinstance(training, Const) and not training.value)
         for module in layers.all_modules(owner):
             if isinstance(module, (Instance, Layer)):
                 r.write(module.f, "#training", training)
@@ -70,6 +77,8 @@ def call(r: Run, owner: Value, name: str, args: list[Value], keywords: dict[str,
     if name in ("buffers", "named_buffers"):
         return Seq((), Tensor(PLAIN))
     if name in ("load_state_dict", "to_empty"):
+        for _, tensor in layers.parameters(r, owner)[0]:
+            flags.set_zero(r, tensor, False, node)
         return Unknown(node)
     if name == "apply" and args:
         for module in [owner, *(m for m in layers.all_modules(owner) if m is not owner)]:

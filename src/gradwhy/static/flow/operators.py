@@ -6,6 +6,7 @@ import ast
 import operator
 from typing import TYPE_CHECKING, Any
 
+from gradwhy.static.flow.flags import set_zero
 from gradwhy.static.flow.histories import NO, YES, Flow, Value, now
 from gradwhy.static.flow.joining import element, join
 from gradwhy.static.flow.ops import computed, computed_flow, cut
@@ -184,6 +185,7 @@ def in_place(r: Run, tensor: Tensor, values: list[Value], node: ast.AST, op: typ
         if before.grad == YES:
             return True
     r.tell("written", node, tensors=(tensor,), flow=before, facts={"recording": recording, "serial": now()})
+    set_zero(r, tensor, False, node)
     if not recording:
         return True
     given = (before, *(flow for value in values for flow in flows(value)))

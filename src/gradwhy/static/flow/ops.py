@@ -155,6 +155,7 @@ def leaf_or_plain(
 ) -> Tensor:
     known = bool(flag.value) if isinstance(flag, Const) else None if flag is not None else parameter
     made = Tensor(PLAIN, parameter, made=node)
+    made.f["#zero"] = False
     if known:
         made.f["flow"] = Flow("leaf", YES, node, r.frame, inputs, cause, owner=made)
     elif known is None:
@@ -188,6 +189,14 @@ def sides(r: Run, name: str, args: list[Value], keywords: dict[str, Value]) -> t
         aside = r.table.argument(name, None, keyword) is not None
         _put(flows(value), aside, given, side)
     return given, tuple(side)
+
+
+def note_loss(r: Run, path: str, args: list[Value], keywords: dict[str, Value], result: Tensor, node: ast.AST) -> None:
+    """Leaves an event for a loss: what it gives, and what it was given first."""
+    if r.table.is_loss(path):
+        given = plain(args[0] if args else keywords.get("input", Unknown()))
+        first = given.flow if isinstance(given, Tensor) else None
+        r.tell("loss", node, flow=result.flow, subject=path, facts={"given": first})
 
 
 def _put(found: Iterable[Flow], aside: bool, given: list[Flow], side: list[Flow]) -> None:

@@ -71,6 +71,11 @@ def _tensors(value: Value, depth: int = 5) -> Iterator[Tensor | None]:
         yield None
 
 
+def tensors_in(value: Value) -> list[Tensor | None]:
+    """The tensors of a list of parameters, None for each that isn't known."""
+    return list(_tensors(value))
+
+
 def _owners(value: Value, depth: int = 4) -> Iterator[Value]:
     value = plain(value)
     if isinstance(value, Parameters):

@@ -35,8 +35,9 @@ class Run:
         self.events: list[Event] = []
         self.sums: list[Flow] = []
         """Histories of additions, in the order in which they were made."""
-        self.state: Fields = {"mode": DEFAULT_MODE, "freed": {}}
-        """``mode`` is the GradMode that is on; ``freed`` the histories that a backward used up."""
+        self.state: Fields = {"mode": DEFAULT_MODE, "freed": {}, "kept": {}}
+        """``mode`` is the GradMode that is on; ``freed`` the histories that a backward used up, ``kept`` those
+        that one went through and kept with ``retain_graph=True``."""
         self.module: Fields = {"__name__": Const("__main__"), "__file__": Scalar()}
         self.called: set[int] = set()
         self.unseen: set[int] = set()

@@ -84,6 +84,7 @@ def call(r: Run, owner: Tensor, name: str, args: list[Value], keywords: dict[str
             return result
     if name.endswith("_") and not name.startswith("_"):
         operators.in_place(r, owner, [*args, *keywords.values()], node)
+        flags.set_zero(r, owner, name == "zero_" or (name == "fill_" and flags.is_nought(args, keywords)), node)
         if name == "zero_" and isinstance(of := owner.f.get("#grad of"), Tensor):
             r.tell("grad-set", node, tensors=(of,), value=Const(None))
         return owner

@@ -5,12 +5,11 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable
 
-from gradwhy.findings import Code, Edit, Fix, Message
+from gradwhy.findings import Code, Fix, Message
 from gradwhy.source.slicing import dotted_name, names_read
 from gradwhy.source.text import Span
+from gradwhy.static.remedies import misspelt_flag
 from gradwhy.static.remedy import Fault, replace
-
-_FLAG = "requires_grad"
 
 
 def remedies(fault: Fault) -> Iterable[Fix]:
@@ -20,23 +19,9 @@ def remedies(fault: Fault) -> Iterable[Fix]:
 
 
 def _spelling(fault: Fault) -> Iterable[Fix]:
-    """``p.require_grad = True`` sets nothing on a parameter, ``module.requires_grad = True`` nothing on a module."""
-    node = fault.node
-    statement = fault.source.statement(node)
-    if not isinstance(node, ast.Attribute) or not isinstance(statement, ast.Assign) or node not in statement.targets:
-        return
-    if _is_false(statement.value):
-        return
-    if node.attr != _FLAG:
-        edit: Edit = replace(fault, node, f"{fault.source.segment(node.value)}.{_FLAG}")
-    else:
-        owner, value = fault.source.segment(node.value), fault.source.segment(statement.value)
-        edit = replace(fault, statement, f"{owner}.{_FLAG}_({value})")
-    yield Fix(
-        title=Message("frozen-all.fix", {"result": Code(edit.new_text)}),
-        applicability="unsafe",
-        edits=(edit,),
-    )
+    statement = fault.source.statement(fault.node)
+    if isinstance(statement, ast.Assign) and not _is_false(statement.value):
+        yield from misspelt_flag.remedies(fault)
 
 
 def _order(fault: Fault) -> Iterable[Fix]:

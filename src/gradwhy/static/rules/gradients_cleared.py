@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterable
 
 from gradwhy.findings import Argument, Code, Finding, Fix, Message
@@ -10,6 +9,7 @@ from gradwhy.static import lost
 from gradwhy.static.flow.frames import Event
 from gradwhy.static.flow.gradients import Reach
 from gradwhy.static.flow.values import Optimizer
+from gradwhy.static.order import same_block
 from gradwhy.static.program import Place, Program
 
 CAUSE = "gradients-cleared"
@@ -19,7 +19,11 @@ def check(program: Program) -> Iterable[Finding]:
     """One line goes backward several times for each step, and what its earlier passes left is cleared before the last."""
     if not program.whole or lost.explained(program):
         return
+    stepped = {id(event.optimizer) for event in program.each("step")}
     for optimizer in program.optimizers:
+        if id(optimizer) not in stepped:
+            # Nothing uses its gradients anyway.
+            continue
         found = _within(program, optimizer) or _before_step(program, optimizer)
         if found is None or not optimizer.f["complete"]:
             continue
@@ -49,19 +53,10 @@ def _before_step(program: Program, optimizer: Optimizer) -> tuple[Event, Event] 
         elif event.kind == "zero_grad" and filled and any(id(tensor) in held for tensor in event.tensors):
             clear = event
         elif event.kind == "step" and event.optimizer is optimizer:
-            if clear is not None and clear.frame is event.frame and _same_block(program, clear.at, event.at):
+            if clear is not None and same_block(program, clear, event):
                 return clear, event
             filled = False
     return None
-
-
-def _same_block(program: Program, one: ast.AST, other: ast.AST) -> bool:
-    first, second = program.source.statement(one), program.source.statement(other)
-    parents = program.source.parents
-    if first is None or second is None or parents.get(first) is not parents.get(second):
-        return False
-    blocks = (getattr(parents.get(first), name, None) for name in ("body", "orelse", "finalbody"))
-    return any(isinstance(block, list) and first in block and second in block for block in blocks)
 
 
 def _within(program: Program, optimizer: Optimizer) -> tuple[Event, Event] | None:

@@ -1,4 +1,4 @@
-"""Graphs that were used up by an earlier ``backward``: ``hidden-state-carried``."""
+"""States that carry the graph of the step before into the next one: ``hidden-state-carried``."""
 
 from __future__ import annotations
 
@@ -10,5 +10,5 @@ from gradwhy.static.program import Program
 
 
 def check(program: Program) -> Iterable[Finding]:
-    """A pass that raises "a second time"."""
+    """A pass that raises "a second time", or that goes through all earlier steps since ``retain_graph=True`` keeps them."""
     return again.findings(program, "hidden-state-carried")

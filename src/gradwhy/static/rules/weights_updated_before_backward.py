@@ -6,11 +6,10 @@ import ast
 from collections.abc import Iterable
 
 from gradwhy.findings import Argument, Code, Finding, Fix, Message
+from gradwhy.static import again, updated
 from gradwhy.static.blame import seen_from
 from gradwhy.static.flow.frames import Frame
-from gradwhy.static.flow.gradients import Reach
-from gradwhy.static.flow.histories import YES, Flow
-from gradwhy.static.flow.values import Tensor
+from gradwhy.static.flow.histories import Flow
 from gradwhy.static.program import Place, Program
 from gradwhy.static.writes import SAVED
 
@@ -24,12 +23,11 @@ def check(program: Program) -> Iterable[Finding]:
         if event.facts["again"]:
             # It raises for another reason.
             continue
-        reach: Reach = event.facts["reach"]
-        stepped: list[tuple[Tensor, tuple[int, ast.AST, Frame]]] = event.facts["stepped"]
-        steps = {id(tensor): step for tensor, step in stepped}
-        for flow in reach.stations.values():
-            step = _later_step(program, flow, steps)
-            if step is None or id(step[1]) in seen:
+        if again.carried(program, event) is not None:
+            # The state that was carried here is what to change.
+            continue
+        for flow, step in updated.changed(program, event):
+            if id(step[1]) in seen:
                 continue
             seen.add(id(step[1]))
             _, node, frame = step
@@ -51,28 +49,6 @@ def check(program: Program) -> Iterable[Finding]:
                 fixes=[Fix(title=Message(f"{CAUSE}.advice"), applicability="display")],
             )
             break
-
-
-def _later_step(
-    program: Program, flow: Flow, steps: dict[int, tuple[int, ast.AST, Frame]]
-) -> tuple[int, ast.AST, Frame] | None:
-    """The step that changed a weight which this layer saved: it does where its input has a path, and multiplies."""
-    row = program.run.table.module(flow.name)
-    if (
-        flow.kind != "op"
-        or row is None
-        or not any(name.startswith("weight") for name in row.parameters)
-        or flow.name.endswith(("Embedding", "EmbeddingBag"))
-    ):
-        return None
-    given = [part for part in flow.inputs if part.owner is None or not part.owner.parameter]
-    if not any(part.grad == YES for part in given):
-        return None
-    for part in flow.inputs:
-        step = steps.get(id(part.owner)) if part.owner is not None and part.owner.name.startswith("weight") else None
-        if step is not None and step[0] > flow.serial:
-            return step
-    return None
 
 
 def _place(node: ast.AST, frame: Frame, surfacing: Frame) -> Place:

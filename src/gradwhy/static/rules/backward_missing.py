@@ -1,0 +1,141 @@
+"""An optimizer that clears and steps in turn after turn, and no backward pass between."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable
+
+from gradwhy.findings import Argument, Code, Finding, Fix, Message
+from gradwhy.source.slicing import bound_names, dotted_name, names_read, targets
+from gradwhy.static.flow.frames import Event
+from gradwhy.static.flow.gradients import Reach
+from gradwhy.static.flow.histories import YES
+from gradwhy.static.order import is_conditional, is_within, loop_of
+from gradwhy.static.program import Place, Program
+
+CAUSE = "backward-missing"
+_LIBRARIES = ("autograd", "func", "torch", "jax", "functorch")
+
+
+_WAYS = frozenset({"backward", "manual_backward", "vjp", "jvp", "jacrev", "jacfwd", "grad_and_value", "value_and_grad"})
+_READS = frozenset({
+    "print", "float", "str", "append", "format", "add_scalar", "add_scalars", "log", "info", "debug", "update", "isnan",
+    "isfinite", "set_postfix", "set_description",
+})  # fmt: skip
+"""Calls that may be given a loss and don't go backward from it."""
+
+
+def check(program: Program) -> Iterable[Finding]:
+    """In a file that never goes backward: a loop that computes a loss and steps; a ``.grad`` that is None where it is used."""
+    if not program.whole or program.each("backward", "grad") or _goes_backward(program):
+        return
+    untouched = [event for event in program.each("step", "grad-read") if _is_untouched(program, event)]
+    for event in untouched:
+        if event.kind == "grad-read" and _is_used(program, event):
+            yield _tell_read(program, event)
+            return
+    for event in untouched:
+        loss = _loss_of(program, event) if event.kind == "step" else None
+        if loss is not None:
+            yield _tell(program, event, loss)
+            return
+
+
+def _goes_backward(program: Program) -> bool:
+    """Whether the text speaks of backward passes anywhere: then one may come from out of sight."""
+    return any(
+        (isinstance(node, ast.Attribute) and node.attr in _WAYS)
+        or (isinstance(node, ast.Attribute) and node.attr == "grad" and dotted_name(node.value).endswith(_LIBRARIES))
+        or (isinstance(node, ast.alias) and node.name.rpartition(".")[2] in (*_WAYS, "grad"))
+        or (isinstance(node, ast.Constant) and node.value in (*_WAYS, "grad"))
+        for node in ast.walk(program.source.tree or ast.Module([], []))
+    )
+
+
+def _is_untouched(program: Program, event: Event) -> bool:
+    """Whether the tensors are leaves that nothing out of sight has got hold of, and nobody sets their gradients."""
+    held = {id(tensor) for tensor in event.tensors}
+    known = all(tensor.flow.kind == "leaf" for tensor in event.tensors)
+    return bool(held) and known and not any(e.kind == "grad-set" and _touches(e, held) for e in program.events)
+
+
+def _is_used(program: Program, event: Event) -> bool:
+    """Whether None raises there: in arithmetic, or where one of its attributes is wanted."""
+    return isinstance(
+        program.source.parents.get(event.at), (ast.BinOp, ast.Attribute, ast.Subscript)
+    ) and not is_conditional(program, event)
+
+
+def _loss_of(program: Program, step: Event) -> Event | None:
+    """The loss that the loop around a step computes of what the optimizer holds, and clears the gradients for."""
+    optimizer, loop = step.optimizer, loop_of(program, step)
+    held = {id(tensor) for tensor in step.tensors}
+    if optimizer is None or loop is None or not optimizer.f["complete"] or "#escaped" in optimizer.f:
+        return None
+    reads = any(e.kind == "grad-read" and _touches(e, held) for e in program.events)
+    cleared = any(_touches(e, held) and is_within(program, e, loop) for e in program.each("zero_grad"))
+    losses = [e for e in program.each("loss") if is_within(program, e, loop) and _is_of(e, held)]
+    if reads or not cleared or not losses or any(_is_given_away(program, e) for e in losses):
+        return None
+    return losses[-1]
+
+
+def _is_given_away(program: Program, loss: Event) -> bool:
+    """Whether the loss, or something that it is bound to, is handed to a call that may go backward."""
+    statement = program.source.statement(loss.at)
+    names = {name for target in targets(statement) for name in bound_names(target)} if statement is not None else set()
+    scope = program.source.function(loss.at) or program.source.tree
+    if statement is None or scope is None or not (names or isinstance(statement, ast.Expr)):
+        return True
+    around = [outer for outer in program.source.enclosing(loss.at) if isinstance(outer, ast.Call)]
+    calls = [node for node in ast.walk(scope) if isinstance(node, ast.Call) and names & _given(node)]
+    if any(_called(call) not in _READS for call in (*around, *calls)):
+        return True
+    returned = [node.value for node in ast.walk(scope) if isinstance(node, (ast.Return, ast.Yield)) and node.value]
+    return any(names & names_read(value) for value in returned)
+
+
+def _given(call: ast.Call) -> set[str]:
+    return {name for arg in (*call.args, *(k.value for k in call.keywords)) for name in names_read(arg)}
+
+
+def _called(call: ast.Call) -> str:
+    return call.func.attr if isinstance(call.func, ast.Attribute) else str(getattr(call.func, "id", ""))
+
+
+def _touches(event: Event, held: set[int]) -> bool:
+    return any(id(tensor) in held for tensor in event.tensors)
+
+
+def _is_of(event: Event, held: set[int]) -> bool:
+    flow = event.flow
+    return flow is not None and flow.grad == YES and bool(Reach([flow]).leaves.keys() & held)
+
+
+def _tell(program: Program, step: Event, loss: Event) -> Finding:
+    place, made = Place(step.at, step.frame), Place(loss.at, loss.frame)
+    facts: dict[str, Argument] = {"subject": Code(program.text(step.at)), "name": Code(program.text(loss.at))}
+    message = Message(f"{CAUSE}.headline-source", facts)
+    return program.finding(
+        CAUSE,
+        place,
+        message,
+        symptom="silent-none-grad",
+        path=[program.step(made, Message(f"{CAUSE}.made"), after="tracked"), program.step(place, message)],
+        fixes=[Fix(title=Message(f"{CAUSE}.advice-source", facts), applicability="display")],
+    )
+
+
+def _tell_read(program: Program, event: Event) -> Finding:
+    place = Place(event.at, event.frame)
+    facts: dict[str, Argument] = {"name": Code(program.text(getattr(event.at, "value", event.at)))}
+    message = Message(f"{CAUSE}.headline", facts)
+    return program.finding(
+        CAUSE,
+        place,
+        message,
+        symptom="none-grad",
+        surfaces=place,
+        path=[program.step(place, message)],
+        fixes=[Fix(title=Message(f"{CAUSE}.advice"), applicability="display")],
+    )
