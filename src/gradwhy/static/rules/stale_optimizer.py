@@ -33,6 +33,10 @@ def check(program: Program) -> Iterable[Finding]:
             )
             if stepped is None or id(optimizer.made) in told or _given(events, optimizer, stepped, new):
                 continue
+            if _is_kept(event, events[:index]) or _is_kept(
+                event, events[index + 1 : events.index(stepped)], later=True
+            ):
+                continue
             told.add(id(optimizer.made))
             yield _tell(program, event, optimizer, stepped)
     for optimizer, stepped in _abandoned(program):
@@ -78,6 +82,23 @@ def _holding(before: list[Event], event: Event) -> Iterator[Optimizer]:
         elif isinstance(event.value, Unknown) and event.facts["before"] is None and event.value in optimizer.f["of"]:
             # A model that the file does not show: its parameters, this part's among them, were all handed over.
             yield optimizer
+
+
+def _is_kept(event: Event, others: list[Event], later: bool = False) -> bool:
+    """Whether the old tensors have another name, of the same statement, or take their place again before the step: two networks
+    that are swapped, and swapped back."""
+    old = {id(tensor) for tensor in _tensors(event.facts["before"])}
+    return any(
+        each.kind == "replaced"
+        and bool(old)
+        and old <= {id(tensor) for tensor in _tensors(each.facts["after"])}
+        and (later or _line(each) == _line(event))
+        for each in others
+    )
+
+
+def _line(event: Event) -> tuple[int, int]:
+    return id(event.frame), getattr(event.at, "lineno", 0)
 
 
 def _given(events: list[Event], optimizer: Optimizer, stepped: Event, new: list[Tensor]) -> bool:

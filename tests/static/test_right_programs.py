@@ -1,0 +1,24 @@
+"""``check`` is silent on every right program that the tests have: corrected twins, and programs that do on purpose what looks wrong."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from gradwhy.source import text
+from gradwhy.static import checking
+
+TESTS = Path(__file__).parents[1]
+RIGHT = sorted([*TESTS.glob("cases/*.fixed.py"), *TESTS.glob("silent/*.fixed.py"), *TESTS.glob("corpus/*/*.py")])
+
+
+@pytest.mark.parametrize("program", RIGHT, ids=lambda path: path.stem)
+def test_no_finding(program: Path) -> None:
+    source = text.read(str(program))
+    assert source is not None and source.tree is not None
+    assert [(found.cause, found.at.line) for found in checking.check(source, program.name)] == []
+
+
+def test_there_are_programs() -> None:
+    assert len(RIGHT) > 400
