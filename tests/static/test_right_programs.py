@@ -1,4 +1,4 @@
-"""``check`` is silent on every right program that the tests have: corrected twins, and programs that do on purpose what looks wrong."""
+"""``check`` is silent on all right programs of the tests: corrected twins, and what does on purpose what looks wrong."""
 
 from __future__ import annotations
 
