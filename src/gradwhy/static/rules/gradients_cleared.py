@@ -56,8 +56,9 @@ def _before_step(program: Program, optimizer: Optimizer) -> tuple[Event, Event] 
 
 
 def _same_block(program: Program, one: ast.AST, other: ast.AST) -> bool:
-    first, second = program.source.statement(one), program.source.statement(other)
-    parents = program.source.parents
+    source = program.source_of(one)
+    first, second = source.statement(one), source.statement(other)
+    parents = source.parents
     if first is None or second is None or parents.get(first) is not parents.get(second):
         return False
     blocks = (getattr(parents.get(first), name, None) for name in ("body", "orelse", "finalbody"))
