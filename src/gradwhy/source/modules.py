@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import hashlib
 import os
+import re
 import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -12,6 +13,9 @@ from pathlib import Path
 
 _INSTALLED = frozenset({"site-packages", "dist-packages"})
 """Folders that are no root. Inside of others they can't be reached: no name in an import statement has a hyphen."""
+_IMPORT = re.compile(
+    r"^[ \t]*((?:import\b|from\b[^\n#]*?\bimport\b)(?:[ \t]*\((?:#[^\n]*|[^)#])*\)|(?:[^\n#;\\]|\\\n)*))", re.MULTILINE
+)
 _ELSEWHERE = frozenset({"torch", "numpy", "builtins", *sys.stdlib_module_names})
 """Names that keep their meaning, whatever a project calls its files."""
 
@@ -32,6 +36,16 @@ class Named:
     file: str
     folder: str = ""
     script: str = ""
+
+
+def statements(text: str) -> Iterator[ast.stmt]:
+    """The import statements that begin a line, found without parsing the text around them: most files of a project are
+    only passed through. What stands in a string is taken for one too."""
+    for match in _IMPORT.finditer(text):
+        try:
+            yield from ast.parse(match[1]).body
+        except (SyntaxError, ValueError):
+            continue
 
 
 class Folders:
@@ -128,9 +142,9 @@ class Finder:
         found = self.folders.locate(package.folder, [name])
         return Named(found.file, found.folder, package.script) if found is not None else None
 
-    def imported(self, tree: ast.Module, file: str, script: str) -> Iterator[Named]:
+    def imported(self, text: str, file: str, script: str) -> Iterator[Named]:
         """All that the import statements of a file mean and that has a file, wherever in it they stand."""
-        for node in ast.walk(tree):
+        for node in statements(text):
             for named in self._of(node, file, script):
                 if named.file:
                     yield named

@@ -65,14 +65,16 @@ def look_at_text(file: str, content: str, strict: bool, reading: Reading = ALONE
     if not concerns and reading.given is None:
         return Look(file)
     source = SourceText(file, content)
-    if source.tree is None:
-        unparsed = Look(file, skipped=((_place(_where(content), file, book), _told("not-parsed", "")),))
-        return unparsed if concerns else Look(file)
     try:
         around = reading.around(file, source)
         rests_on = around.rests_on() if around is not None else ()
-        if not concerns and not (around is not None and around.mentions_torch()):
+        if around is not None and not around.goes_backward():
+            # Nothing in another file can matter to a loss: the file is read by itself.
+            around = None
+        if not concerns and around is None:
             return Look(file, rests_on=rests_on)
+        if source.tree is None:
+            return Look(file, skipped=((_place(_where(content), file, book), _told("not-parsed", "")),))
         found = checking.check(source, file, strict, around, reading.knowledge)
     except Exception as fault:
         return Look(file, notes=(Message("words.own-fault", {"error": f"{type(fault).__name__} in {file}: {fault}"}),))

@@ -10,6 +10,7 @@ from pathlib import Path
 from gradwhy.source.modules import Folders, Named, Root, roots_of
 from gradwhy.source.text import SourceText
 from gradwhy.static.flow.project import Loaded, Project
+from gradwhy.static.flow.run import SINKS
 from gradwhy.static.flow.values import Imported
 from gradwhy.static.settings import NOTHING, Knowledge
 
@@ -34,9 +35,12 @@ class Context:
         found = (self.project.source(named.file) for named in self.behind)
         return [source for source in found if source is not None]
 
-    def mentions_torch(self) -> bool:
-        """Whether what the file leads to can have anything to do with gradients."""
-        return any(mentions_torch(source.text) for source in self.sources())
+    def goes_backward(self) -> bool:
+        """Whether the file or what it leads to has a backward pass of torch somewhere."""
+        texts = [source.text for source in (self.home.source, *self.sources())] if self.behind else []
+        if texts and any(sink in texts[0] for sink in SINKS):
+            return any("torch" in text for text in texts)
+        return any("torch" in text and any(sink in text for sink in SINKS) for text in texts)
 
     def rests_on(self) -> tuple[str, ...]:
         """The files and folders whose content has a say in what is found; folders end in a separator."""

@@ -96,11 +96,9 @@ class Project:
 
     def imported_by(self, source: SourceText, named: Named) -> tuple[Named, ...]:
         """The same for text that stands for a file."""
-        if source.tree is None:
-            return ()
         asked = self.finder.folders.asked
         asked.clear()
-        found = dict.fromkeys(self.finder.imported(source.tree, named.file, named.script))
+        found = dict.fromkeys(self.finder.imported(source.text, named.file, named.script))
         self.asked[named] = frozenset(asked)
         return tuple(found)
 
@@ -150,6 +148,8 @@ class Project:
         file.state = "loading"
         names = file.value.f
         names.update({"__name__": Const(Path(file.value.named.file).stem), "__file__": Scalar()})
+        if self._loading:
+            self._claim(self._loading[-1])
         self._loading.append(file)
         run = Run(file.source, BUDGET, self, file, self.knowledge)
         outcome = "closed"
@@ -172,23 +172,28 @@ class Project:
         """Keeps what the top level of a file has done, apart from what the files that it imports have."""
         if file.state != "done":
             return
-        names = file.value.f
-        others = {id(part) for other in self._loading for part in reached(other.value.f)}
-        for part in reached(names):
-            if id(part) not in others:
-                self._lent.setdefault(id(part), (file, part))
+        self._claim(file)
         for key, change in run.trail.changes(0).items():
             fields = change[0]
-            owner = self._lent.get(id(fields), (file, fields))[0]
             if fields is run.state:
                 continue
-            if owner is file and id(fields) not in others:
+            if self._lent.get(id(fields), (file, fields))[0] is file:
                 file.changes[key] = change
             else:
                 file.meddled.append(change[:2])
         file.events = [event for event in run.events if id(event) not in run.borrowed]
         file.imports = list(run.imports.values())
         file.mode = run.mode if run.mode is not DEFAULT_MODE else None
+
+    def _claim(self, file: Loaded) -> None:
+        """What the names of a file hold is its own, unless it is of a file that was there before."""
+
+        def others(fields: Fields) -> bool:
+            owner = self._lent.get(id(fields))
+            return owner[0] is not file if owner is not None else self.by_names.get(id(fields), file) is not file
+
+        for part in reached(file.value.f, others):
+            self._lent.setdefault(id(part), (file, part))
 
     def _put(self, names: Fields, name: str, stand_in: Value, value: Value) -> None:
         if names.get(name) is stand_in:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from gradwhy.static.flow.histories import Fields, Value
 from gradwhy.static.flow.values import Bound, Class, Function, Imported, Optional, Partial
 
 _AT_MOST = 20_000
 
 
-def reached(names: Fields) -> list[Fields]:
-    """The dicts of the state behind ``names``, these included; what other files hold is not of this one."""
+def reached(names: Fields, others: Callable[[Fields], bool]) -> list[Fields]:
+    """The dicts of the state behind ``names``, these included; those of ``others`` are passed by."""
     found: dict[int, Fields] = {}
     todo: list[object] = [names]
     seen: set[int] = set()
@@ -19,6 +21,8 @@ def reached(names: Fields) -> list[Fields]:
             continue
         seen.add(id(part))
         if isinstance(part, dict):
+            if others(part):
+                continue
             found[id(part)] = part
             todo += [value for value in part.values() if isinstance(value, (Value, dict, tuple))]
         elif isinstance(part, tuple):

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from gradwhy.static.flow.project import Loaded, Project
 
 DEPTH = 24
-_SINKS = (".backward(", "autograd.grad(", "manual_backward(")
+SINKS = (".backward(", "autograd.grad(", "manual_backward(")
 
 
 class OutOfBudget(Exception):
@@ -89,7 +89,7 @@ class Run:
             if id(node) in self.called or not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
                 continue
             lines = self.source.lines[node.lineno - 1 : node.end_lineno]
-            if any(sink in line for line in lines for sink in _SINKS):
+            if any(sink in line for line in lines for sink in SINKS):
                 mark = self.trail.mark
                 self.frame = Frame("", self.module, (self.module,), None, None, mark)
                 self.trail.write(self.state, "mode", DEFAULT_MODE)
