@@ -111,17 +111,16 @@ class Finder:
         parts = name.split(".")
         if parts[0] in _ELSEWHERE:
             return None
-        if script:
-            own = self.folders.locate(script, parts)
-            if own is not None and own.file:
-                return Named(own.file, own.folder, script)
+        own = self.folders.locate(script, parts) if script else None
+        if own is not None and own.file:
+            return Named(own.file, own.folder, script)
         places = [root.folder for root in self.roots if root.only in ("", parts[0])]
         found = [named for place in places if (named := self.folders.locate(place, parts)) is not None]
-        files = dict.fromkeys(named for named in found if named.file)
-        choice = files or (dict.fromkeys(found) if len(parts) > 1 else {})
-        if len(choice) != 1:
-            return None
-        return next(iter(choice))
+        choice = dict.fromkeys(named for named in found if named.file) or dict.fromkeys(found)
+        if len(choice) == 1:
+            return next(iter(choice))
+        # A folder without a file of its own comes last, as it does in Python.
+        return Named("", own.folder, script) if own is not None and not choice else None
 
     def relative(self, file: str, level: int, name: str, script: str) -> Named | None:
         """``from ..a import b`` in a file."""

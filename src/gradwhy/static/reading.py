@@ -37,10 +37,11 @@ class Context:
 
     def goes_backward(self) -> bool:
         """Whether the file or what it leads to has a backward pass of torch somewhere."""
-        texts = [source.text for source in (self.home.source, *self.sources())] if self.behind else []
-        if texts and any(sink in texts[0] for sink in SINKS):
-            return any("torch" in text for text in texts)
-        return any("torch" in text and any(sink in text for sink in SINKS) for text in texts)
+        own = self.home.source.text
+        facts = [self.project.mentions(named) for named in self.behind]
+        if facts and any(sink in own for sink in SINKS):
+            return "torch" in own or any(torch for torch, _ in facts)
+        return any(torch and sink for torch, sink in facts)
 
     def rests_on(self) -> tuple[str, ...]:
         """The files and folders whose content has a say in what is found; folders end in a separator."""

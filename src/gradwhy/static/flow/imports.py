@@ -36,10 +36,13 @@ def run_import(r: Run, node: ast.Import) -> None:
     for alias in node.names:
         root = alias.name.partition(".")[0]
         bound = alias.asname or root
-        named = _followed(r, alias.name)
-        if named is not None and not alias.asname and root != alias.name:
-            named = _followed(r, root) or named
-        r.write(r.frame.env, bound, named or Library(filed(alias.name) if alias.asname else root))
+        found = _followed(r, alias.name)
+        if found is not None and found.named.file:
+            if not alias.asname and root != alias.name:
+                found = _followed(r, root) or found
+            r.write(r.frame.env, bound, found)
+        else:
+            r.write(r.frame.env, bound, Library(filed(alias.name) if alias.asname else root))
 
 
 def _followed(r: Run, name: str) -> Imported | None:
@@ -63,7 +66,7 @@ def run_from(r: Run, node: ast.ImportFrom) -> None:
     here, base = r.here, None
     if here is not None and r.project is not None:
         base = r.project.finder.base(node, here.value.named.file, here.value.named.script)
-    owner = _entered(r, base) if base is not None else None
+    owner = _entered(r, base) if base is not None and base.file else None
     for alias in node.names:
         if alias.name == "*":
             if owner is not None:

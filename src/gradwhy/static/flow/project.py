@@ -59,6 +59,7 @@ class Project:
         self.by_names: dict[int, Loaded] = {}
         self._sources: dict[str, SourceText | None] = {}
         self._imported: dict[Named, tuple[Named, ...]] = {}
+        self._mentions: dict[Named, tuple[bool, bool]] = {}
         self._behind: dict[Named, tuple[list[Named], bool]] = {}
         self.asked: dict[Named, frozenset[str]] = {}
         """The folders that were looked into for the imports of a file."""
@@ -86,6 +87,16 @@ class Project:
             return source
         known.path = source.path
         return known
+
+    def mentions(self, named: Named) -> tuple[bool, bool]:
+        """Whether a file mentions torch, and a backward pass."""
+        if named not in self._mentions:
+            from gradwhy.static.flow.run import SINKS
+
+            source = self.source(named.file)
+            content = source.text if source is not None else ""
+            self._mentions[named] = "torch" in content, any(sink in content for sink in SINKS)
+        return self._mentions[named]
 
     def imported(self, named: Named) -> tuple[Named, ...]:
         """The files that a file names in import statements."""
