@@ -1,4 +1,4 @@
-"""The files of a project beside the one that is looked at: each is interpreted once, and what it defines is lent to others."""
+"""The files of a project beside the one that is looked at: each is interpreted once, and lent to those that import it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from gradwhy.static.flow.frames import Event
 from gradwhy.static.flow.graph import groups, within
 from gradwhy.static.flow.histories import DEFAULT_MODE, UNKNOWN_FLOW, Fields, Flow, GradMode, Value
 from gradwhy.static.flow.reached import reached
-from gradwhy.static.flow.trail import MISSING, Changes
+from gradwhy.static.flow.trail import MISSING
 from gradwhy.static.flow.values import Const, Imported, Scalar, Unknown
 from gradwhy.static.settings import Knowledge
 
@@ -31,14 +31,13 @@ _NESTED = 12
 
 @dataclass(slots=True, eq=False)
 class Loaded:
-    """A file of the project, interpreted: what its top level has written, to be written again where it is imported."""
+    """A file of the project, interpreted: ``value`` holds what its top level has defined."""
 
     value: Imported
     source: SourceText
     state: str = "new"
     """"new", "loading", "done", or "closed": what can't be followed is as out of sight as an installed package. "script" for
     the file that is looked at."""
-    changes: Changes = field(default_factory=dict)
     meddled: list[tuple[Fields, object]] = field(default_factory=list)
     """Slots of other files' values that it wrote to; several may, so what is there afterwards is not known."""
     imports: list[Loaded] = field(default_factory=list)
@@ -175,26 +174,19 @@ class Project:
             self._take(file, run)
             run.leave()
         for taken_by, name, stand_in, wanted in file.late:
-            found = file.changes.get((id(names), wanted))
-            if found is not None and found[2] is not MISSING:
-                self._put(taken_by, name, stand_in, found[2])
+            if wanted in names and taken_by.get(name) is stand_in:
+                taken_by[name] = names[wanted]
 
     def _take(self, file: Loaded, run: Run) -> None:
         """Keeps what the top level of a file has done, apart from what the files that it imports have."""
         if file.state != "done":
             return
+        file.mode = run.mode if run.mode is not DEFAULT_MODE else None
         self._claim(file)
-        for key, change in run.trail.changes(0).items():
-            fields = change[0]
-            if fields is run.state:
-                continue
-            if self._lent.get(id(fields), (file, fields))[0] is file:
-                file.changes[key] = change
-            else:
-                file.meddled.append(change[:2])
+        for fields, key in run.keep(lambda fields: self._lent.get(id(fields), (file, fields))[0] is file):
+            file.meddled.append((fields, key))
         file.events = [event for event in run.events if id(event) not in run.borrowed]
         file.imports = list(run.imports.values())
-        file.mode = run.mode if run.mode is not DEFAULT_MODE else None
 
     def _claim(self, file: Loaded) -> None:
         """What the names of a file hold is its own, unless it is of a file that was there before."""
@@ -205,14 +197,6 @@ class Project:
 
         for part in reached(file.value.f, others):
             self._lent.setdefault(id(part), (file, part))
-
-    def _put(self, names: Fields, name: str, stand_in: Value, value: Value) -> None:
-        if names.get(name) is stand_in:
-            names[name] = value
-        owner = self.by_names.get(id(names))
-        key = (id(names), name)
-        if owner is not None and key in owner.changes and owner.changes[key][2] is stand_in:
-            owner.changes[key] = (names, name, value)
 
     # -- importing
 
@@ -235,7 +219,7 @@ def _from_the_top(named: Named) -> tuple[bool, int, str]:
 
 
 def lend(r: Run, file: Loaded) -> None:
-    """Writes what a file has written when it was interpreted, after what the files that it imports have."""
+    """What a file has done beyond its own names is done here too, after what the files that it imports have."""
     seen = {id(file)}
     todo = [(file, iter(file.imports))]
     meddled: list[tuple[Fields, object]] = []
@@ -250,8 +234,6 @@ def lend(r: Run, file: Loaded) -> None:
         if one.state == "done" and id(one) not in r.entered:
             r.entered[id(one)] = one
             meddled += one.meddled
-            for fields, key, value in one.changes.values():
-                r.put(fields, key, value)
             for event in one.events:
                 r.borrowed[id(event)] = event
                 r.events.append(event)

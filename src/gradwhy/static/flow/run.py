@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -116,12 +116,23 @@ class Run:
         self.trail.write(fields, key, value)
 
     def put(self, fields: Fields, key: Any, value: Any) -> None:
-        """A write that stays where a branch is taken back, as an import does; ``leave`` undoes it."""
+        """A write that stays where a branch is taken back, as what an import does to others; ``leave`` undoes it."""
         self._put.append((fields, key, fields.get(key, MISSING)))
         if value is MISSING:
             fields.pop(key, None)
         else:
             fields[key] = value
+
+    def keep(self, own: Callable[[Fields], bool]) -> list[tuple[Fields, Any]]:
+        """Lets what was written to ``own`` parts of the state stay for good; gives the other places that were written to, which
+        are as they were before."""
+        others = {(id(d), k): (d, k) for d, k, _ in self.trail.log if d is not self.state and not own(d)}
+        stay = self.trail.changes(0)
+        self.trail.undo(0)
+        for place, (fields, key, value) in stay.items():
+            if place not in others and fields is not self.state:
+                fields.pop(key, None) if value is MISSING else fields.__setitem__(key, value)
+        return list(others.values())
 
     def leave(self) -> None:
         """Leaves the files of the project as they were before, for the next run."""
