@@ -67,6 +67,8 @@ def command(
         if path != "-" and not Path(path).exists():
             raise click.UsageError(f"there is no file or folder {path}")
     reading = Reading(wanted.knowledge, tuple(path for path in paths if path != "-") if project else None)
+    if project:
+        looking.collect_less()
     looks = _looks(paths, strict, stdin_filename, jobs, not no_cache, wanted, reading)
     report = looking.report_of(looks, wanted)
     said = delivery.deliver(report, format_name, output.absolute() if output is not None else None, language, out=True)
