@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -14,6 +15,7 @@ from gradwhy.findings import Message, Report
 from gradwhy.report import delivery, formats
 from gradwhy.source import text, walking
 from gradwhy.static import looking, settings
+from gradwhy.static.reading import Reading
 
 CLEAN, FOUND, WRONG = 0, 1, 2
 
@@ -28,6 +30,11 @@ CLEAN, FOUND, WRONG = 0, 1, 2
 )
 @click.option("--lang", type=click.Choice(["en", "zh"]), help="Language of the report; default from the locale.")
 @click.option("--strict", is_flag=True, help="Report what is likely too, not only what holds on every path.")
+@click.option(
+    "--project",
+    is_flag=True,
+    help="Follow imports into the other files of the project: what a function of another file does to a gradient counts too.",
+)
 @click.option("--select", metavar="CAUSE,…", help="Only these causes.")
 @click.option("--ignore", metavar="CAUSE,…", help="All but these causes.")
 @click.option("--statistics", is_flag=True, help="Count the findings of each cause on standard error.")
@@ -46,6 +53,7 @@ def command(
     output: Path | None,
     lang: str | None,
     strict: bool,
+    project: bool,
     select: str | None,
     ignore: str | None,
     statistics: bool,
@@ -69,7 +77,10 @@ def command(
     for path in paths:
         if path != "-" and not Path(path).exists():
             raise click.UsageError(f"there is no file or folder {path}")
-    looks = _looks(paths, strict, stdin_filename, jobs, not no_cache, wanted)
+    reading = Reading(wanted.knowledge, tuple(path for path in paths if path != "-") if project else None)
+    if project:
+        looking.collect_less()
+    looks = _looks(paths, strict, stdin_filename, jobs, not no_cache, wanted, reading)
     if fixing.anything:
         looks = _corrected(looks, strict, wanted, fixing, language)
         if diff:
@@ -125,7 +136,7 @@ def _settings(select: str | None, ignore: str | None) -> settings.Settings:
     except settings.Wrong as error:
         raise click.UsageError(str(error)) from error
     chosen, left_out = _causes(select, causes), _causes(ignore, causes)
-    return settings.Settings(chosen or found.select, left_out | found.ignore, found.exclude, found.per_file)
+    return replace(found, select=chosen or found.select, ignore=left_out | found.ignore)
 
 
 def _causes(given: str | None, known: list[str]) -> frozenset[str]:
@@ -136,19 +147,25 @@ def _causes(given: str | None, known: list[str]) -> frozenset[str]:
 
 
 def _looks(
-    paths: tuple[str, ...], strict: bool, stdin_filename: str, jobs: int, cached: bool, wanted: settings.Settings
+    paths: tuple[str, ...],
+    strict: bool,
+    stdin_filename: str,
+    jobs: int,
+    cached: bool,
+    wanted: settings.Settings,
+    reading: Reading,
 ) -> list[looking.Look]:
     looks: list[looking.Look] = []
     if "-" in paths:
         data = sys.stdin.buffer.read()
         content = data.decode("utf-8", "replace") if stdin_filename.endswith(".ipynb") else _decoded(data)
         text.give(stdin_filename, content)
-        looks.append(looking.look_at_text(stdin_filename, content, strict))
+        looks.append(looking.look_at_text(stdin_filename, content, strict, reading))
     named = [path for path in paths if path != "-"]
     files = [_short(path) for path in walking.files(named, wanted.exclude)]
     folders = any(Path(path).is_dir() for path in named)
-    cache = looking.Cache(Path.cwd(), strict) if cached and folders else None
-    looks += looking.look_at_all(files, strict, min(jobs, os.cpu_count() or 1), cache)
+    cache = looking.Cache(Path.cwd(), strict, reading) if cached and folders else None
+    looks += looking.look_at_all(files, strict, min(jobs, os.cpu_count() or 1), cache, reading)
     if cache is not None:
         cache.save()
     return looks

@@ -27,6 +27,16 @@ def files(paths: Iterable[str], exclude: Iterable[str] = ()) -> Iterator[str]:
                 yield found
 
 
+def left_out(file: str, exclude: Iterable[str] = ()) -> bool:
+    """Whether a walk through the folders around a file would leave it out."""
+    path = Path(file).absolute()
+    ignores = _above(path.parent)
+    own = _read(path.parent / ".gitignore")
+    ignores += [(str(path.parent), own)] if own is not None else []
+    patterns = tuple(exclude)
+    return bool(_NEVER & set(Path(file).parts)) or _ignored(file, False, ignores, _spec(patterns) if patterns else None)
+
+
 def _under(folder: str, exclude: tuple[str, ...]) -> Iterator[str]:
     left_out = _spec(exclude) if exclude else None
     ignores = _above(Path(folder))

@@ -78,7 +78,7 @@ def _bound(program: Program, node: ast.AST, flow: Flow, event: Event) -> Place:
 
 
 def _targets(program: Program, node: ast.AST) -> list[ast.expr]:
-    statement = program.source.statement(node)
+    statement = program.source_of(node).statement(node)
     found = targets(statement) if statement is not None else []
     return [part for each in found for part in (each.elts if isinstance(each, (ast.Tuple, ast.List)) else [each])]
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from gradwhy.findings import Code, Message, Step
 from gradwhy.source.slicing import bound_names, dotted_name, names_read
 from gradwhy.static.ancestry import Station, stations
+from gradwhy.static.flow.declared import DECLARED
 from gradwhy.static.flow.frames import Event, Frame
 from gradwhy.static.flow.gradients import Reach
 from gradwhy.static.flow.histories import NO, PLAIN, YES, Flow, Value
@@ -86,7 +87,8 @@ def of_cut(program: Program, station: Station) -> Blame:
     operation = flow.op if flow.kind == "off" else flow.at
     if operation is not None:
         inside = Place(operation, flow.frame if flow.kind == "cut" else flow.inside)
-        note = Message(f"{flow.cause}.cut", {"op": operation_name(operation)})
+        key = "declared" if flow.name == DECLARED else "cut"
+        note = Message(f"{flow.cause}.{key}", {"op": operation_name(operation)})
         steps.append(program.step(inside, note, before="tracked", after="off" if flow.kind == "off" else "cut"))
     certain = any(part.grad == YES for part in flow.inputs)
     return Blame(flow.cause, place, tuple(steps), flow, certain)
@@ -112,12 +114,12 @@ def _rebinding(program: Program, flow: Flow) -> Place | None:
     """``w = w - lr * w.grad`` with recording off: the block is right, what replaces a leaf by a plain tensor is not."""
     if flow.kind != "off" or flow.op is None or flow.at is None or not any(part.kind == "leaf" for part in flow.inputs):
         return None
-    statement = program.source.statement(flow.op)
-    if not isinstance(program.source.statement(flow.at), (ast.With, ast.AsyncWith)):
+    statement = program.source_of(flow.op).statement(flow.op)
+    if not isinstance(program.source_of(flow.at).statement(flow.at), (ast.With, ast.AsyncWith)):
         return None
-    if not isinstance(statement, ast.Assign) or program.source.function(statement) is not program.source.function(
-        flow.at
-    ):
+    if not isinstance(statement, ast.Assign) or program.source_of(statement).function(
+        statement
+    ) is not program.source_of(flow.at).function(flow.at):
         return None
     names = {name for target in statement.targets for name in bound_names(target)}
     return Place(statement, flow.frame) if names & names_read(statement.value) else None

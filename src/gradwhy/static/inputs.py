@@ -27,7 +27,7 @@ def findings(program: Program, cause: str) -> Iterator[Finding]:
 
 
 def _all(program: Program) -> Iterator[Finding]:
-    places: set[tuple[str, int]] = set()
+    places: set[tuple[str, str, int]] = set()
     for event in program.each("grad"):
         outputs: tuple[Flow, ...] = event.facts["flows"]
         if not outputs or any(flow.grad != YES for flow in outputs):
@@ -41,7 +41,7 @@ def _all(program: Program) -> Iterator[Finding]:
             elif flow.grad == YES and not event.facts["allow_unused"]:
                 symptom = "input-unused"
                 found = _unused(program, event, flow, outputs)
-            if found is not None and (key := (found.cause, getattr(found.place.node, "lineno", 0))) not in places:
+            if found is not None and (key := (found.cause, *program.line_of(found.place))) not in places:
                 places.add(key)
                 yield _tell(program, event, found, symptom, _name(program, event, index), index, len(wanted))
                 break

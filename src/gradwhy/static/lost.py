@@ -34,7 +34,7 @@ def explained(program: Program) -> list[tuple[Event, Blame]]:
 
 
 def _explain(program: Program) -> Iterator[tuple[Event, Blame]]:
-    places: set[tuple[str, int]] = set()
+    places: set[tuple[str, str, int]] = set()
     for event in program.each("backward", "grad"):
         starts: tuple[Flow, ...] = event.facts["flows"]
         lost = [flow for flow in starts if flow.grad == NO]
@@ -48,7 +48,7 @@ def _explain(program: Program) -> Iterator[tuple[Event, Blame]]:
         found = blame(program, event, lost)
         if found is not None and likely:
             found = replace(found, certain=False)
-        if found is None or (key := (found.cause, getattr(found.place.node, "lineno", 0))) in places:
+        if found is None or (key := (found.cause, *program.line_of(found.place))) in places:
             continue
         places.add(key)
         yield event, found
@@ -112,12 +112,12 @@ def evidence(program: Program, cut: Flow | None) -> Iterable[Evidence]:
 def fixes(program: Program, found: Blame) -> Iterable[Fix]:
     """The remedies that fit, else the catalogue's advice."""
     node = found.place.node
-    parent = program.source.parents.get(node)
+    parent = program.source_of(node).parents.get(node)
     decorator = isinstance(parent, (ast.FunctionDef, ast.AsyncFunctionDef)) and node in parent.decorator_list
     fault = remedy.Fault(
         cause=found.cause,
-        file=program.file,
-        source=program.source,
+        file=program.file_of(node),
+        source=program.source_of(node),
         node=node,
         is_decorator=decorator,
         returned=False,

@@ -27,7 +27,8 @@ def findings(program: Program) -> Iterator[Finding]:
         place = Place(event.at, event.frame)
         text = program.text(event.at)
         facts: dict[str, Argument] = {"name": Code(text), "flag": Code("requires_grad"), "count": len(frozen)}
-        fault = remedy.Fault(cause="frozen-all", file=program.file, source=program.source, node=event.at)
+        source, file = program.source_of(event.at), program.file_of(event.at)
+        fault = remedy.Fault(cause="frozen-all", file=file, source=source, node=event.at)
         yield program.finding(
             "frozen-part",
             place,

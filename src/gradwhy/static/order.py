@@ -18,8 +18,9 @@ def same_block(program: Program, one: Event, other: Event) -> bool:
     unless it raises or leaves."""
     if one.frame is not other.frame:
         return False
-    first, second = program.source.statement(one.at), program.source.statement(other.at)
-    parents = program.source.parents
+    source = program.source_of(one.at)
+    first, second = source.statement(one.at), source.statement(other.at)
+    parents = source.parents
     if first is None or second is None or parents.get(first) is not parents.get(second):
         return False
     blocks = (getattr(parents.get(first), name, None) for name in ("body", "orelse", "finalbody"))
@@ -31,7 +32,7 @@ def outwards(program: Program, event: Event) -> Iterator[tuple[ast.AST, Frame]]:
     node: ast.AST | None = event.at
     frame: Frame | None = event.frame
     while node is not None and frame is not None:
-        for outer in program.source.enclosing(node):
+        for outer in program.source_of(node).enclosing(node):
             if isinstance(outer, _FUNCTIONS):
                 break
             yield outer, frame

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -69,18 +69,39 @@ class Program:
     # -- telling
 
     def text(self, node: ast.AST | None) -> str:
-        return self.source.segment(node) if node is not None else ""
+        return self.source_of(node).segment(node) if node is not None else ""
+
+    def all_nodes(self) -> Iterator[ast.AST]:
+        """Every node of the file, and of those that it imports: to see whether something is there at all."""
+        for source in (self.source, *(file.source for file in self.run.entered.values())):
+            if source.tree is not None:
+                yield from ast.walk(source.tree)
+
+    def source_of(self, node: ast.AST | None) -> SourceText:
+        """The text that a node stands in: this file's, or that of one which it imports."""
+        entered = self.run.entered
+        if node is None or not entered or node in self.source.parents:
+            return self.source
+        return next((file.source for file in entered.values() if node in file.source.parents), self.source)
+
+    def file_of(self, node: ast.AST | None) -> str:
+        source = self.source_of(node)
+        return self.file if source is self.source else source.path
 
     def at(self, place: Place) -> Location:
-        span = self.source.span(place.node)
+        span = self.source_of(place.node).span(place.node)
         return Location(
-            file=self.file,
+            file=self.file_of(place.node),
             line=span.line,
             column=span.column,
             end_line=span.end_line,
             end_column=span.end_column,
             function=place.frame.name if place.frame is not None else "",
         )
+
+    def line_of(self, place: Place) -> tuple[str, int]:
+        """The file and line that a finding at a place would have."""
+        return self.file_of(place.node), getattr(place.node, "lineno", 0)
 
     def step(
         self, place: Place, note: Message | None = None, before: GradState = "unknown", after: GradState = "unknown"
@@ -121,7 +142,7 @@ class Program:
             evidence=tuple(evidence),
             fixes=tuple(fixes),
             related=tuple(related),
-            fingerprint=fingerprint(cause, at, self.source.line(at.line)),
+            fingerprint=fingerprint(cause, at, self.source_of(place.node).line(at.line)),
         )
 
 

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Final, Literal
 
 from gradwhy.findings import Finding
 from gradwhy.source.text import SourceText
@@ -18,11 +18,34 @@ else:
     import tomli as tomllib  # type: ignore[import-not-found,unused-ignore]
 
 _COMMENT = re.compile(r"#\s*gradwhy:\s*ignore(?:\[([^\]]*)\])?")
-_KEYS = {"select", "ignore", "exclude", "per-file-ignores"}
+_DOTTED = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)+")
+_KEYS = {"select", "ignore", "exclude", "per-file-ignores", "cuts", "keeps"}
 
 
 class Wrong(ValueError):
     """The configuration can't be read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Knowledge:
+    """What a project says of functions whose source is not read: the dotted names of those whose result has no gradient
+    path, and of those whose result has that of their arguments. ``Class.method`` is a method, wherever the class is from."""
+
+    cuts: frozenset[str] = frozenset()
+    keeps: frozenset[str] = frozenset()
+
+    def __bool__(self) -> bool:
+        return bool(self.cuts or self.keeps)
+
+    def effect(self, path: str) -> Literal["cut", "keep"] | None:
+        """What a call of ``path`` does, where the project says it."""
+        _, _, method = path.rpartition(".")
+        owner = path[: -len(method) - 1].rpartition(".")[2]
+        names = {path, f"{owner}.{method}"} if owner[:1].isupper() else {path}
+        return "cut" if names & self.cuts else "keep" if names & self.keeps else None
+
+
+NOTHING: Final = Knowledge()
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +56,7 @@ class Settings:
     ignore: frozenset[str] = frozenset()
     exclude: tuple[str, ...] = ()
     per_file: tuple[tuple[str, frozenset[str]], ...] = field(default=())
+    knowledge: Knowledge = NOTHING
 
     def wants(self, finding: Finding) -> bool:
         """Whether a finding is asked for."""
@@ -76,7 +100,18 @@ def _settings(table: Any, file: str, known: set[str]) -> Settings:
         frozenset(_names(table, "ignore", file)),
         tuple(_names(table, "exclude", file)),
         tuple((pattern, frozenset(_names(per_file, pattern, file))) for pattern in per_file),
+        _knowledge(table, file),
     )
+
+
+def _knowledge(table: dict[str, Any], file: str) -> Knowledge:
+    found = Knowledge(frozenset(_names(table, "cuts", file)), frozenset(_names(table, "keeps", file)))
+    for name in sorted(found.cuts | found.keeps):
+        if not _DOTTED.fullmatch(name):
+            raise Wrong(f"{file}: {name!r} is no dotted name such as 'package.function' or 'Class.method'")
+    for name in sorted(found.cuts & found.keeps):
+        raise Wrong(f"{file}: {name!r} is in cuts and in keeps")
+    return found
 
 
 def _names(table: dict[str, Any], key: str, file: str) -> list[str]:

@@ -30,10 +30,10 @@ def _all(program: Program) -> Iterator[Finding]:
     if lost.explained(program) or not program.whole:
         # What raises comes first, and nothing after it is run.
         return
-    places: set[int] = set()
+    places: set[tuple[str, int]] = set()
     for event, station, name, symptom in (*_leaf_losses(program), *_starved(program), *_constant_terms(program)):
         found = of_cut(program, station)
-        if not found.certain or (line := getattr(found.place.node, "lineno", 0)) in places:
+        if not found.certain or (line := program.line_of(found.place)) in places:
             continue
         places.add(line)
         here = Place(event.at, event.frame)

@@ -148,7 +148,8 @@ def _filter(program: Program, optimizer: Optimizer) -> Place:
     call = optimizer.made
     given = call.args[0] if isinstance(call, ast.Call) and call.args else None
     if isinstance(given, ast.Name):
-        scope = program.source.function(call) or program.source.tree
+        source = program.source_of(call)
+        scope = source.function(call) or source.tree
         for node in ast.walk(scope) if scope is not None else ():
             if isinstance(node, ast.Assign) and node.lineno < getattr(call, "lineno", 0):
                 if any(isinstance(t, ast.Name) and t.id == given.id for t in node.targets):

@@ -14,6 +14,7 @@ from gradwhy.static.flow.values import (
     Class,
     Const,
     Data,
+    Imported,
     Instance,
     Layer,
     Mapping,
@@ -64,7 +65,7 @@ def set_attribute(r: Run, owner: Value, name: str, value: Value, node: ast.AST) 
     if isinstance(owner, Data):
         flags.set_on_tensor(r, owner.tensor, name, value, node)
         return
-    if isinstance(owner, Class):
+    if isinstance(owner, (Class, Imported)):
         r.write(owner.f, name, value)
         return
     if isinstance(owner, Instance):

@@ -41,7 +41,8 @@ def define(r: Run, node: ast.FunctionDef | ast.AsyncFunctionDef) -> Value:
     function = Function(node, scopes, prefix + node.name)
     function.cls = owner
     set_defaults(r, function, node.args)
-    r.functions.setdefault(id(node), function)
+    if function.scopes[-1] is r.module:
+        r.functions.setdefault(id(node), function)
     value: Value = function
     for decorator in reversed(node.decorator_list):
         value = _decorated(r, value, decorator)

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from gradwhy.static.flow import layers, library, methods
+from gradwhy.static.flow import declared, layers, library, methods
 from gradwhy.static.flow.frames import Frame
 from gradwhy.static.flow.histories import MAYBE, NO, UNKNOWN_FLOW, Fields, Flow, GradMode, Value
 from gradwhy.static.flow.joining import element, join_all
@@ -91,6 +91,10 @@ def call(r: Run, function: Value, args: list[Value], keywords: dict[str, Value],
         return call(r, function.function, [*function.args, *args], {**function.keywords, **keywords}, node)
     if isinstance(function, GradMode):
         return _wrapped(function, args, node)
+    for name in ("__call__", "forward"):
+        known = declared.call_method(r, function, name, args, keywords, node)
+        if known is not None:
+            return known
     for value in (*args, *keywords.values()):
         layers.escape(r, value)
     return Unknown(node)

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from gradwhy.static.flow import builtin, elsewhere, flags, gradients, layers, optimizers, scaling, tensors
+from gradwhy.static.flow import builtin, declared, elsewhere, flags, gradients, layers, optimizers, scaling, tensors
 from gradwhy.static.flow.cloning import clone
 from gradwhy.static.flow.histories import NO, PLAIN, UNKNOWN_FLOW, Flow, GradMode, Value, joined_grad
 from gradwhy.static.flow.imports import filed
@@ -63,6 +63,9 @@ def call(r: Run, path: str, args: Args, keywords: Keywords, node: ast.AST) -> Va
     special = _OTHERS.get(path)
     if special is not None:
         return special(r, args, keywords, node)
+    known = declared.call(r, path, args, keywords, node)
+    if known is not None:
+        return known
     if root == "itertools":
         return elsewhere.itertools(r, name, args, node)
     if root == "tqdm" or name.endswith((".tqdm", ".trange")):
@@ -76,7 +79,7 @@ def call(r: Run, path: str, args: Args, keywords: Keywords, node: ast.AST) -> Va
     if root not in _HARMLESS:
         for value in (*args, *keywords.values()):
             layers.escape(r, value)
-    return Unknown(node)
+    return declared.made_by(r, path, node)
 
 
 def _torch(r: Run, path: str, args: Args, keywords: Keywords, node: ast.AST) -> Value:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from gradwhy.static.flow import containers, gradients, layers, module_methods, optimizers, scaling, tensors
+from gradwhy.static.flow import containers, declared, gradients, layers, module_methods, optimizers, scaling, tensors
 from gradwhy.static.flow.histories import GradMode, Value
-from gradwhy.static.flow.imports import filed
+from gradwhy.static.flow.imports import filed, name_in
 from gradwhy.static.flow.ops import computed, cut
 from gradwhy.static.flow.values import (
     TRUE,
@@ -18,6 +18,7 @@ from gradwhy.static.flow.values import (
     Data,
     Distribution,
     Function,
+    Imported,
     Instance,
     Layer,
     Library,
@@ -45,6 +46,8 @@ def attribute(r: Run, owner: Value, name: str, node: ast.AST) -> Value:
     owner = plain(owner)
     if isinstance(owner, Library):
         return Library(filed(f"{owner.path}.{name}"))
+    if isinstance(owner, Imported):
+        return name_in(r, owner, name, node)
     if isinstance(owner, Tensor):
         return tensors.attribute(r, owner, name, node)
     if isinstance(owner, Instance):
@@ -163,6 +166,8 @@ def call(r: Run, owner: Value, name: str, args: list[Value], keywords: dict[str,
         return _by_hand(r, owner, name, node)
     if isinstance(owner, Library):
         return r.call(Library(filed(f"{owner.path}.{name}")), args, keywords, node)
+    if isinstance(owner, Imported):
+        return r.call(name_in(r, owner, name, node), args, keywords, node)
     return _unknown(r, owner, name, args, keywords, node)
 
 
@@ -246,6 +251,9 @@ def base_forward(r: Run, receiver: Instance, args: list[Value], keywords: dict[s
 
 def _unknown(r: Run, owner: Value, name: str, args: list[Value], keywords: dict[str, Value], node: ast.AST) -> Value:
     """A method of something that the file does not show."""
+    known = declared.call_method(r, owner, name, args, keywords, node)
+    if known is not None:
+        return known
     if name in _MODULE_ONLY and isinstance(owner, Unknown):
         return module_methods.call(r, owner, name, args, keywords, node)
     if _goes_backward(name, node) and args and isinstance(loss := plain(args[0]), Tensor):

@@ -132,7 +132,8 @@ def _items(r: Run, items: list[ast.withitem], node: ast.With | ast.AsyncWith) ->
 
 def _may_switch(r: Run, node: ast.expr) -> bool:
     """A context that the file does not show may switch recording, unless its name is known for something else."""
-    name = r.source.segment(node).partition("(")[0].rpartition(".")[2]
+    source = here.source if (here := r.here) is not None else r.source
+    name = source.segment(node).partition("(")[0].rpartition(".")[2]
     known = {"open", "autocast", "tqdm", "device", "Timer", "suppress", "TemporaryDirectory", "catch_warnings", "profile",
              "record_function", "nullcontext", "redirect_stdout", "Pool", "ThreadPoolExecutor", "ProcessPoolExecutor",
              "no_sync", "errstate", "SummaryWriter", "accumulate"}  # fmt: skip
@@ -215,7 +216,7 @@ def _delete(r: Run, node: ast.Delete) -> None:
 
 def _global(r: Run, node: ast.Global) -> None:
     for name in node.names:
-        r.frame.globals_[name] = r.module
+        r.frame.globals_[name] = r.frame.scopes[-1]
 
 
 def _nonlocal(r: Run, node: ast.Nonlocal) -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from gradwhy.static.flow.histories import ALL, NO, UNKNOWN_FLOW, Fields, Flow, GradMode, Value
 
 if TYPE_CHECKING:
+    from gradwhy.source.modules import Named
     from gradwhy.static.flow.frames import Frame
 
 
@@ -151,6 +152,16 @@ class Library(Value):
 
     def __init__(self, path: str) -> None:
         self.path = path
+
+
+class Imported(Value):
+    """A file of the project that was imported, or a folder of such; ``f`` holds its names."""
+
+    __slots__ = ("f", "named")
+
+    def __init__(self, named: Named) -> None:
+        self.named = named
+        self.f: Fields = {}
 
 
 class Function(Value):
@@ -332,5 +343,5 @@ def flows(value: Value, depth: int = 4) -> Iterator[Flow]:
             yield UNKNOWN_FLOW
     elif isinstance(value, Data):
         yield value.tensor.flow
-    elif not isinstance(value, (Const, Library, Function, Class)):
+    elif not isinstance(value, (Const, Library, Imported, Function, Class)):
         yield UNKNOWN_FLOW

@@ -48,7 +48,7 @@ def _goes_backward(program: Program) -> bool:
         or (isinstance(node, ast.Attribute) and node.attr == "grad" and dotted_name(node.value).endswith(_LIBRARIES))
         or (isinstance(node, ast.alias) and node.name.rpartition(".")[2] in (*_WAYS, "grad"))
         or (isinstance(node, ast.Constant) and node.value in (*_WAYS, "grad"))
-        for node in ast.walk(program.source.tree or ast.Module([], []))
+        for node in program.all_nodes()
     )
 
 
@@ -62,7 +62,7 @@ def _is_untouched(program: Program, event: Event) -> bool:
 def _is_used(program: Program, event: Event) -> bool:
     """Whether None raises there: in arithmetic, or where one of its attributes is wanted."""
     return isinstance(
-        program.source.parents.get(event.at), (ast.BinOp, ast.Attribute, ast.Subscript)
+        program.source_of(event.at).parents.get(event.at), (ast.BinOp, ast.Attribute, ast.Subscript)
     ) and not is_conditional(program, event)
 
 
@@ -82,12 +82,13 @@ def _loss_of(program: Program, step: Event) -> Event | None:
 
 def _is_given_away(program: Program, loss: Event) -> bool:
     """Whether the loss, or something that it is bound to, is handed to a call that may go backward."""
-    statement = program.source.statement(loss.at)
+    source = program.source_of(loss.at)
+    statement = source.statement(loss.at)
     names = {name for target in targets(statement) for name in bound_names(target)} if statement is not None else set()
-    scope = program.source.function(loss.at) or program.source.tree
+    scope = source.function(loss.at) or source.tree
     if statement is None or scope is None or not (names or isinstance(statement, ast.Expr)):
         return True
-    around = [outer for outer in program.source.enclosing(loss.at) if isinstance(outer, ast.Call)]
+    around = [outer for outer in source.enclosing(loss.at) if isinstance(outer, ast.Call)]
     calls = [node for node in ast.walk(scope) if isinstance(node, ast.Call) and names & _given(node)]
     if any(_called(call) not in _READS for call in (*around, *calls)):
         return True

@@ -118,7 +118,7 @@ def _about_it(program: Program, event: Event) -> Place:
 
 def _only_clips(program: Program, node: ast.AST, function: ast.AST | None) -> bool:
     """Whether a function clips, and works with the norm that came of it."""
-    own = program.source.statement(node)
+    own = program.source_of(node).statement(node)
     if not isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)) or own is None:
         return False
     names = {name for target in targets(own) for name in bound_names(target)}

@@ -55,7 +55,7 @@ def _still(program: Program, switch: Event, module: Value) -> bool:
     frame: Frame | None = switch.frame
     conditions: list[ast.If] = []
     while node is not None:
-        for outer in program.source.enclosing(node):
+        for outer in program.source_of(node).enclosing(node):
             if isinstance(outer, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
                 break
             if isinstance(outer, ast.If):

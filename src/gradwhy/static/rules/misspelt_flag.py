@@ -33,12 +33,12 @@ def check(program: Program) -> Iterable[Finding]:
 
 def _is_read(program: Program, name: str) -> bool:
     """Whether the program reads the attribute: then it is a mark of its own."""
-    if name == FLAG or program.source.tree is None:
+    if name == FLAG:
         return False
     return any(
         (isinstance(node, ast.Attribute) and node.attr == name and isinstance(node.ctx, ast.Load))
         or (isinstance(node, ast.Constant) and node.value == name)
-        for node in ast.walk(program.source.tree)
+        for node in program.all_nodes()
     )
 
 
@@ -48,7 +48,7 @@ def _tell(program: Program, event: Event, meant: list[Tensor]) -> Finding:
     key = "misspelt" if event.tensors else "module"
     facts: dict[str, Argument] = {"flag": Code(program.text(node))}
     message = Message(f"{CAUSE}.headline-{key}-source", facts)
-    fault = remedy.Fault(cause=CAUSE, file=program.file, source=program.source, node=node)
+    fault = remedy.Fault(cause=CAUSE, file=program.file_of(node), source=program.source_of(node), node=node)
     return program.finding(
         CAUSE,
         place,

@@ -46,7 +46,8 @@ def _optimizers(program: Program) -> Iterator[Finding]:
 def _comprehension(program: Program, given: ast.expr | None) -> ast.expr | None:
     """The comprehension over named parameters that an argument is, or that its name is bound to alone."""
     if isinstance(given, ast.Name):
-        scope = program.source.function(given) or program.source.tree
+        source = program.source_of(given)
+        scope = source.function(given) or source.tree
         bound = [value for names, value, _ in definitions(scope) if given.id in names] if scope is not None else []
         given = bound[0] if len(bound) == 1 else None
     if not isinstance(given, (ast.ListComp, ast.GeneratorExp)) or len(given.generators) != 1:
@@ -64,7 +65,7 @@ def _loops(program: Program) -> Iterator[Finding]:
         runs.setdefault(id(event.at), []).append(event)
     for events in runs.values():
         call = events[0].at
-        loop = program.source.parents.get(call)
+        loop = program.source_of(call).parents.get(call)
         if not isinstance(loop, ast.For) or loop.iter is not call or not all(e.facts["complete"] for e in events):
             continue
         name = _name(loop.target, loop.iter)

@@ -85,7 +85,7 @@ def _tell(program: Program, event: Event, flow: Flow) -> Finding:
     }
     given = loss.args[0] if isinstance(loss, ast.Call) and loss.args else None
     fault = remedy.Fault(
-        cause=CAUSE, file=program.file, source=program.source, node=node,
+        cause=CAUSE, file=program.file_of(node), source=program.source_of(node), node=node,
         loss_call=loss if isinstance(loss, ast.Call) and given is not None else None,
     )  # fmt: skip
     return program.finding(

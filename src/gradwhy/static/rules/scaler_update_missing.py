@@ -31,5 +31,5 @@ def _updates(program: Program, step: ast.AST) -> bool:
     name = dotted_name(owner).rpartition(".")[2] if owner is not None else ""
     return any(
         isinstance(node, ast.Attribute) and node.attr == "update" and dotted_name(node.value).rpartition(".")[2] == name
-        for node in ast.walk(program.source.tree or ast.Module([], []))
+        for node in program.all_nodes()
     )

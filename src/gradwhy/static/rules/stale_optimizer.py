@@ -142,7 +142,7 @@ def _tell(program: Program, event: Event, optimizer: Optimizer, stepped: Event) 
 
 
 def _name(program: Program, optimizer: Optimizer) -> str:
-    statement = program.source.statement(optimizer.made)
+    statement = program.source_of(optimizer.made).statement(optimizer.made)
     if isinstance(statement, ast.Assign):
         return program.text(statement.targets[0])
     return optimizer.path.rpartition(".")[2]

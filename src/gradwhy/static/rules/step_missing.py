@@ -50,8 +50,8 @@ def _steps(program: Program) -> bool:
     return any(
         isinstance(node, ast.Attribute)
         and node.attr in ("step", "optimizer_step")
-        and id(program.source.parents.get(node)) not in known
-        for node in ast.walk(program.source.tree or ast.Module([], []))
+        and id(program.source_of(node).parents.get(node)) not in known
+        for node in program.all_nodes()
     )
 
 
@@ -64,5 +64,5 @@ def _reaches(reach: Reach, held: set[int]) -> bool:
 
 
 def _name(made: ast.AST, program: Program) -> ast.AST:
-    statement = program.source.statement(made)
+    statement = program.source_of(made).statement(made)
     return statement.targets[0] if isinstance(statement, ast.Assign) else made
