@@ -146,6 +146,26 @@ def test_check_corrects_the_cell_of_a_notebook(tmp_path: Path, gradwhy: Run) -> 
     assert (tmp_path / "train.ipynb").read_text("utf-8") == raw.replace(".detach()", "")
 
 
+def test_check_corrects_another_file_of_the_project(program: Callable[..., Path], gradwhy: Run) -> None:
+    helper = program("def features(w):\n    return (w * 2).detach()\n", "features.py")
+    main = program(
+        """\
+        import torch
+        from features import features
+
+        w = torch.randn(3, requires_grad=True)
+        loss = features(w).sum()
+        loss.backward()
+        """
+    )
+    before = main.read_bytes()
+    shown = gradwhy("check", "--project", "--diff", ".")
+    assert "+++ b/features.py" in shown.stdout and "+++ b/train.py" not in shown.stdout
+    assert gradwhy("check", "--project", "--unsafe-fixes", "--no-cache", ".").returncode == 0
+    assert helper.read_text() == "def features(w):\n    return w * 2\n"
+    assert main.read_bytes() == before
+
+
 @pytest.mark.parametrize("arguments", [["--fix"], ["--unsafe-fixes"]])
 def test_standard_input_is_not_written_to(gradwhy: Run, arguments: list[str]) -> None:
     assert gradwhy("check", *arguments, "-", input="").returncode == 2

@@ -6,6 +6,7 @@ import os
 import sys
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -16,6 +17,9 @@ from gradwhy.report import delivery, formats
 from gradwhy.source import text, walking
 from gradwhy.static import looking, settings
 from gradwhy.static.reading import Reading
+
+if TYPE_CHECKING:
+    from gradwhy.source.saving import Change
 
 CLEAN, FOUND, WRONG = 0, 1, 2
 
@@ -82,7 +86,15 @@ def command(
         looking.collect_less()
     looks = _looks(paths, strict, stdin_filename, jobs, not no_cache, wanted, reading)
     if fixing.anything:
-        looks = _corrected(looks, strict, wanted, fixing, language)
+        if project:
+            changes = _project_changes(looks, wanted, fixing)
+            if diff:
+                _fixing.show(changes, sys.stdout)
+            elif changes and _fixing.write(changes, language):
+                reading = Reading(wanted.knowledge, reading.given)
+                looks = _looks(paths, strict, stdin_filename, jobs, not no_cache, wanted, reading)
+        else:
+            looks = _corrected(looks, strict, wanted, fixing, language)
         if diff:
             return _code(looking.report_of(looks, wanted))
     report = looking.report_of(looks, wanted)
@@ -104,6 +116,14 @@ def _code(report: Report) -> int:
     return FOUND if report.findings else CLEAN
 
 
+def _project_changes(looks: list[looking.Look], wanted: settings.Settings, fixing: _fixing.Wanted) -> list[Change]:
+    from gradwhy.static import repairing
+
+    return repairing.together(
+        looking.report_of(looks, wanted).findings, fixing.unsafe or (fixing.diff and not fixing.fix)
+    )
+
+
 def _corrected(
     looks: list[looking.Look], strict: bool, wanted: settings.Settings, fixing: _fixing.Wanted, language: str
 ) -> list[looking.Look]:
@@ -122,7 +142,6 @@ def _corrected(
             _fixing.show(corrected.changes, sys.stdout)
             left.append(look)
         elif corrected.changes and _fixing.write(list(corrected.changes), language):
-            text.forget(look.file)
             left.append(corrected.look)
         else:
             left.append(look)

@@ -21,3 +21,8 @@ def _cell(file: str, number: int) -> SourceText | None:
     whole = text.read(file)
     found = notebook.parse(whole.text) if whole is not None else None
     return found.cell(number) if found is not None else None
+
+
+def forget_all() -> None:
+    """Read cells anew the next time: their files were written to."""
+    _cell.cache_clear()

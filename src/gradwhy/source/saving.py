@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from gradwhy.source import notebook, text
+from gradwhy.source import locating, notebook, text
 
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
 
@@ -58,6 +58,8 @@ def save(changes: Iterable[Change]) -> None:
     finally:
         for _, temporary, _ in prepared:
             temporary.unlink(missing_ok=True)
+        text.forget_all()
+        locating.forget_all()
 
 
 def encoded(data: bytes, after: str) -> bytes:

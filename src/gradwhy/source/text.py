@@ -152,9 +152,8 @@ def _read(path: str) -> SourceText | None:
     return SourceText(path, text)
 
 
-def forget(path: str) -> None:
-    """Read a file anew the next time: it was written to."""
-    _given.pop(path, None)
+def forget_all() -> None:
+    """Read files anew the next time: they were written to."""
     _read.cache_clear()
 
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
 from gradwhy.findings import Edit, Finding
 from gradwhy.source import edits as source_edits
 from gradwhy.source import notebook, text
 from gradwhy.source.saving import Change
 from gradwhy.static import looking, settings
+from gradwhy.static.reading import Reading
 
 _FIXES = 50
 
@@ -43,8 +45,41 @@ def correct(look: looking.Look, content: str, strict: bool, wanted: settings.Set
                 break
         else:
             break
-        look = looking.look_at_text(look.file, now, strict)
+        look = looking.look_at_text(look.file, now, strict, Reading(wanted.knowledge))
     return Corrected(tuple(_changes(look.file, content, now)), count, look)
+
+
+def together(findings: Iterable[Finding], unsafe: bool) -> list[Change]:
+    """One round over the files of a project, whose findings and edits may be in any of them: all fixes that don't meet."""
+    taken: dict[_Unit, list[Edit]] = {}
+    after: dict[_Unit, tuple[str, str]] = {}
+    for _, edits in _edits(findings, unsafe):
+        units = list(dict.fromkeys((edit.file, edit.cell) for edit in edits))
+        all_edits = {u: [*taken.get(u, ()), *(e for e in edits if (e.file, e.cell) == u)] for u in units}
+        try:
+            made = {unit: _with(unit, mine) for unit, mine in all_edits.items()}
+        except (SyntaxError, ValueError):
+            continue
+        taken |= all_edits
+        after |= made
+    return [Change(file, before, now, cell) for (file, cell), (before, now) in after.items()]
+
+
+_Unit: TypeAlias = "tuple[str, int | None]"
+
+
+def _with(unit: _Unit, edits: list[Edit]) -> tuple[str, str]:
+    """(text before, text after) of a file or cell. Raises ValueError or SyntaxError where the edits don't fit."""
+    file, cell = unit
+    before = content_of(file)
+    if before is not None and cell is not None:
+        before = notebook.source(before, cell)
+    if before is None:
+        raise ValueError(file)
+    after = source_edits.apply(before, edits)
+    if cell is None:
+        ast.parse(after)
+    return before, after
 
 
 def content_of(file: str) -> str | None:
