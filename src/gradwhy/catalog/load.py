@@ -62,6 +62,15 @@ def entry(name: str) -> Entry | None:
     return Entry(name, family, tomllib.loads((folder / "entry.toml").read_text("utf-8")))
 
 
+def facts_with(name: str, marks: tuple[str, ...]) -> Mapping[str, Any]:
+    """The facts of an entry whose file has one of these words in it, else none: most files need not be parsed."""
+    found = _folder(name)
+    if found is None:
+        return {}
+    content = (found[1] / "entry.toml").read_text("utf-8")
+    return tomllib.loads(content) if any(mark in content for mark in marks) else {}
+
+
 @functools.cache
 def text(name: str, language: str) -> Text | None:
     """The sentences and the page of an entry in a language, or None where it has none."""
