@@ -17,6 +17,7 @@ from gradwhy.findings import Message
 from gradwhy.torchapi import table
 
 SOURCE = Path(gradwhy.__file__).parent
+FAMILIES = ["warned", "not-convertible", "gradcheck-failed"]  # symptoms by what torch says, not by what a probe finds
 ENTRIES = [*load.names("causes"), *load.names("symptoms")]
 PLACE = re.compile(r"\{(\w+)[|}]")
 
@@ -71,8 +72,11 @@ def test_each_message_of_an_entry_has_its_meaning_and_its_fix(name: str) -> None
     assert {f"{part}-{key}" for key in keys for part in ("means", "fix")} <= told
     assert all(key.partition("-")[2] in keys for key in told if key.startswith("means-"))
     for row in entry.facts.get("messages", ()):
-        assert row.keys() <= {"key", "says", "pattern", "shown", "raises"}
+        assert row.keys() <= {"key", "says", "pattern", "shown", "raises", "cause"}
         assert row.get("says") or row["pattern"]
+        if "cause" in row:
+            cause = load.entry(row["cause"])
+            assert cause is not None and (name == row["cause"] or name in cause.facts["symptoms"] or name in FAMILIES)
 
 
 def blocks(language: str) -> list[tuple[str, str, str]]:

@@ -37,6 +37,7 @@ class Text:
     page: str
 
 
+@functools.cache
 def _folder(name: str) -> tuple[Family, Path] | None:
     families: tuple[Family, ...] = ("causes", "symptoms")
     for family in families:
@@ -44,6 +45,12 @@ def _folder(name: str) -> tuple[Family, Path] | None:
         if (folder / "entry.toml").is_file():
             return family, folder
     return None
+
+
+def family(name: str) -> Family | None:
+    """Which family an entry is of, or None where there is no such entry."""
+    found = _folder(name)
+    return found[0] if found else None
 
 
 def names(family: Family) -> list[str]:
@@ -62,12 +69,18 @@ def entry(name: str) -> Entry | None:
     return Entry(name, family, tomllib.loads((folder / "entry.toml").read_text("utf-8")))
 
 
+@functools.cache
+def raw(name: str, file: str) -> str:
+    """The text of a file of an entry, as it stands there; "" where there is none."""
+    found = _folder(name)
+    if found is None or not (found[1] / file).is_file():
+        return ""
+    return (found[1] / file).read_text("utf-8")
+
+
 def facts_with(name: str, marks: tuple[str, ...]) -> Mapping[str, Any]:
     """The facts of an entry whose file has one of these words in it, else none: most files need not be parsed."""
-    found = _folder(name)
-    if found is None:
-        return {}
-    content = (found[1] / "entry.toml").read_text("utf-8")
+    content = raw(name, "entry.toml")
     return tomllib.loads(content) if any(mark in content for mark in marks) else {}
 
 

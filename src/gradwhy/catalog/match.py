@@ -9,9 +9,12 @@ from __future__ import annotations
 import functools
 import re
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from gradwhy.catalog import load
-from gradwhy.catalog.pasted import Ending, endings
+
+if TYPE_CHECKING:
+    from gradwhy.catalog.pasted import Ending
 
 ANYTHING = "…"
 _GAP = re.compile(r"\s+")
@@ -24,7 +27,8 @@ class Known:
     """One text that an entry knows.
 
     ``says`` is torch's text, "…" for what varies; ``pattern`` a regular expression in its place. ``shown``: the text is Python's
-    own, said of many things, and the traceback has to show this. ``raises``: it counts for that class only.
+    own, said of many things, and the traceback has to show this. ``raises``: it counts for that class only. ``cause``: what
+    it always comes from.
     """
 
     entry: str
@@ -34,6 +38,8 @@ class Known:
     pattern: str = ""
     shown: str = ""
     raises: str = ""
+    cause: str = ""
+    stated: bool = False
 
     @property
     def core(self) -> str:
@@ -65,23 +71,29 @@ class Recognised:
 @functools.cache
 def all_known() -> tuple[Known, ...]:
     """Every text that an entry knows."""
-    found: list[Known] = []
     families: tuple[load.Family, ...] = ("symptoms", "causes")
-    for family in families:
-        for name in load.names(family):
-            facts = load.facts_with(name, ("patterns", "[[messages]]", "[[stated]]"))
-            found += [Known(name, name, pattern=pattern) for pattern in facts.get("patterns", ())]
-            for row in facts.get("messages", ()):
-                shared = (row.get("shown", ""), row.get("raises", ""))
-                found += [Known(name, name, row["key"], says, "", *shared) for says in row.get("says", ())]
-                if "pattern" in row:
-                    found.append(Known(name, name, row["key"], "", row["pattern"], *shared))
-            found += [Known(name, row["symptom"], row["key"], "", row["pattern"]) for row in facts.get("stated", ())]
-    return tuple(found)
+    return tuple(known for family in families for name in load.names(family) for known in known_of(name))
+
+
+def known_of(name: str) -> list[Known]:
+    """The texts that one entry knows."""
+    facts = load.facts_with(name, ("patterns", "[[messages]]", "[[stated]]"))
+    found = [Known(name, name, pattern=pattern) for pattern in facts.get("patterns", ())]
+    for row in facts.get("messages", ()):
+        shared = (row.get("shown", ""), row.get("raises", ""), row.get("cause", ""))
+        found += [Known(name, name, row["key"], says, "", *shared) for says in row.get("says", ())]
+        if "pattern" in row:
+            found.append(Known(name, name, row["key"], "", row["pattern"], *shared))
+    for row in facts.get("stated", ()):
+        found.append(Known(name, row["symptom"], row["key"], pattern=row["pattern"], cause=name, stated=True))
+    return found
 
 
 def recognise(pasted: str) -> Recognised | None:
     """The exception of a pasted text that the catalogue knows: the last one, else one that it came from."""
+    # The page of a name does without it.
+    from gradwhy.catalog.pasted import endings
+
     found = endings(pasted)
     for ending in reversed(found):
         best = of(ending)
@@ -95,12 +107,18 @@ def of(ending: Ending) -> Recognised | None:
     fitting = _fitting(ending)
     if not fitting:
         return None
-    best = max(fitting, key=lambda known: (not known.shown, known.symptom == known.entry, known.weight))
-    stated = [known for known in fitting if known.entry != known.symptom and known.symptom == best.symptom]
-    cause = max(stated, key=lambda known: known.weight).entry if stated else ""
-    own = [known for known in fitting if known.entry == best.symptom == known.symptom and known.key]
-    key = max(own, key=lambda known: known.weight).key if own else ""
-    return Recognised(ending, best.symptom, key, cause, not best.shown or bool(ending.lines))
+    best = max(fitting, key=lambda known: (not known.shown, not known.stated, known.weight))
+    stated = [known for known in fitting if known.stated and known.symptom == best.symptom]
+    own = [known for known in fitting if not known.stated and known.key and known.symptom == best.symptom]
+    row = max(own, key=lambda known: known.weight, default=None)
+    cause = max(stated, key=lambda known: known.weight).cause if stated else row.cause if row is not None else ""
+    certain = not best.shown or bool(ending.lines)
+    return Recognised(ending, best.symptom, row.key if row is not None else "", cause, certain)
+
+
+@functools.cache
+def _cores() -> tuple[tuple[Known, str], ...]:
+    return tuple((known, known.core) for known in all_known())
 
 
 def _fitting(ending: Ending) -> list[Known]:
@@ -109,8 +127,8 @@ def _fitting(ending: Ending) -> list[Known]:
     shown = "\n".join(f"{line.file} {line.function} {line.source}" for line in ending.lines)
     candidates = [
         known
-        for known in all_known()
-        if known.core in squeezed
+        for known, core in _cores()
+        if core in squeezed
         and known.raises in ("", ending.kind)
         and (not known.shown or not shown or re.search(known.shown, shown))
     ]
@@ -137,8 +155,8 @@ def _part_of_one(ending: Ending) -> Recognised | None:
     fitting = [known for known in all_known() if not known.shown and piece in _plain(known).lower()]
     if len({known.symptom for known in fitting}) != 1:
         return None
-    own = next((known for known in fitting if known.entry == known.symptom), fitting[0])
-    return Recognised(ending, own.symptom, own.key if own.entry == own.symptom else "")
+    own = next((known for known in fitting if not known.stated), fitting[0])
+    return Recognised(ending, own.symptom, "" if own.stated else own.key, own.cause)
 
 
 def _plain(known: Known) -> str:

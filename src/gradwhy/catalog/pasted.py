@@ -25,7 +25,6 @@ _BEFORE = re.compile(
     | [IWEF]\d{4}\s[\d:.]+\s+\d+\s[\w./-]+:\d+\]\s?                      # glog
     | \[[\w.]+\]\[(?:ERROR|CRITICAL|WARNING|INFO|DEBUG)\][\s:|-]*
     | \[?(?:ERROR|CRITICAL|WARNING|FATAL)\]?\s*(?::[\w.]*:|:|\||-)\s?
-    | >\s(?=.)(?!\s)                                                     # a quotation
     | \s*[│┃|]\s?                                                        # the frame of a box, an exception group
     | [\w.-]+(?:_\d+|-\d+)?\s+\|\s                                        # docker compose
     """,
@@ -48,7 +47,10 @@ _ARROW = re.compile(r"^\s*(?P<arrow>-+>|❱|)\s*(?P<line>\d+)(?P<source>\s.*|)$"
 _PYTEST_AT = re.compile(r"^(?P<file>[^\s:][^:]*\.py):(?P<line>\d+):(?: (?P<rest>\S.*))?$")
 _RICH_AT = re.compile(r"^(?P<file>\S.*\.py):(?P<line>\d+) in (?P<function>\S+)\s*$")
 _MARKS = re.compile(r"^[\s~^]*[~^][\s~^]*$")
-_CLASS = r"(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception|Warning|Unsupported|Failed|Interrupt|Exit|Iteration|Group)|(?:[a-z_]\w*\.)+[A-Z]\w*"
+_CLASS = (
+    r"(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception|Warning|Unsupported|Failed|Interrupt|Exit|Iteration|Group)"
+    r"|(?:[a-z_]\w*\.)+[A-Z]\w*"
+)
 _RAISED = re.compile(rf"^\s*(?P<kind>{_CLASS})(?::\s?(?P<text>.*))?$")
 _WARNING = re.compile(r"^(?P<file>\S.*?):(?P<line>\d+): (?P<kind>\w*Warning): (?P<text>.*)$")
 _SUMMARY = re.compile(r"^(?:FAILED|ERROR) \S+ - (?P<rest>.+)$")
@@ -85,13 +87,17 @@ class Ending:
 def endings(pasted: str) -> list[Ending]:
     """The exceptions in a text, in the order in which they stand there. A text without any is a message by itself."""
     reader = _Reader()
-    lines = [_bare(line) for line in _COLOUR.sub("", pasted).replace("\r\n", "\n").split("\n")[-_LINES_AT_MOST:]]
+    raw = _COLOUR.sub("", pasted).replace("\r\n", "\n").split("\n")[-_LINES_AT_MOST:]
+    if all(line.startswith(">") for line in raw if line.strip()):
+        raw = [line[2:] if line.startswith("> ") else line[1:] for line in raw]  # quoted in a mail
+    lines = [_bare(line) for line in raw]
     for line in lines:
         reader.read(line)
     reader.end()
     if reader.found:
         return reader.found
-    alone = "\n".join(lines).strip()
+    first = next((index for index, line in enumerate(lines) if (raised := _RAISED.match(line)) and raised["text"]), 0)
+    alone = "\n".join(lines[first:]).strip()
     match = _RAISED.match(alone.partition("\n")[0])
     kind = match["kind"].rpartition(".")[2] if match else ""
     return [Ending(kind, alone[match.start("text") :] if match and match["text"] is not None else alone, reader.lines)]

@@ -35,13 +35,17 @@ def deliver(
 
 
 def _text(report: Report, format_name: str, language: str, stream: Any, every_row: bool) -> str:
-    terminal = stream is not None and stream.isatty()
-    colour = terminal and "NO_COLOR" not in os.environ and os.environ.get("TERM") != "dumb"
-    look = formats.Look(language, _columns(stream), colour, every_row)
+    look = formats.Look(language, columns(stream), in_colour(stream), every_row)
     return formats.load(format_name).write(report, look)
 
 
-def _columns(stream: Any) -> int:
+def in_colour(stream: Any) -> bool:
+    """Whether a stream is a terminal that shows colours."""
+    terminal = stream is not None and stream.isatty()
+    return terminal and "NO_COLOR" not in os.environ and os.environ.get("TERM") != "dumb"
+
+
+def columns(stream: Any) -> int:
     """The width of the terminal that the report goes to; COLUMNS overrides it."""
     if os.environ.get("COLUMNS", "").isdecimal():
         return int(os.environ["COLUMNS"])

@@ -41,6 +41,7 @@ class _Page:
         self.look = look
         self.width = max(look.width, 40)
         self.lines: list[Text] = []
+        self.told: set[str] = set()  # causes whose page was named
 
     def text(self) -> str:
         out = io.StringIO()
@@ -85,6 +86,9 @@ class _Page:
             self.fix(fix)
         for other in finding.related:
             self.related(other)
+        if finding.cause not in self.told and load.family(finding.cause):
+            self.told.add(finding.cause)
+            self.labelled(self.word("more"), Text(f"gradwhy explain {finding.cause}"), "dim")
 
     def headline(self, finding: Finding) -> None:
         likely = finding.certainty == "likely"

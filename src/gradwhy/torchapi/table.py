@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache, lru_cache
-from importlib import resources
+from pathlib import Path
 from typing import Any
 
 if sys.version_info >= (3, 11):
@@ -201,19 +201,32 @@ class Table:
 @cache
 def load() -> Table:
     """Read ops.toml once and return the table."""
-    text = resources.files(__package__).joinpath("ops.toml").read_text(encoding="utf-8")
-    data = tomllib.loads(text)
-    ops = tuple(OpRow(**_fields(raw)) for raw in data["op"])
-    arguments = tuple(ArgumentRow(**_fields(raw)) for raw in data["argument"])
-    libraries = tuple(LibraryRow(**_fields(raw)) for raw in data["library"])
-    keepers = tuple(KeepRow(**_fields(raw)) for raw in data["keep"])
-    unsaved = tuple(KeepRow(**_fields(raw)) for raw in data["unsaved"])
-    output_saved = tuple(KeepRow(**_fields(raw)) for raw in data["output-saved"])
-    input_saved = tuple(KeepRow(**_fields(raw)) for raw in data["input-saved"])
-    views = tuple(KeepRow(**_fields(raw)) for raw in data["view"])
-    modules = tuple(ModuleRow(**_fields(raw)) for raw in data["module"])
-    probabilities = tuple(ProbabilityRow(**_fields(raw)) for raw in data["probability"])
-    logits = tuple(LogitRow(**_fields(raw)) for raw in data["logit"])
+    return _built(tomllib.loads(_text()))
+
+
+def about(words: Iterable[str]) -> Table:
+    """The table of the rows that have one of these words in them, such as the last parts of names: quick to read."""
+    rows = ["[[" + row for row in _text().split("\n[[")[1:]]
+    wanted = tuple(form.format(word) for word in words for form in ('"{}"', '.{}"', ".{}.", '.__{}__"'))
+    return _built(tomllib.loads("\n".join(row for row in rows if any(word in row for word in wanted))))
+
+
+def _text() -> str:
+    return (Path(__file__).parent / "ops.toml").read_text(encoding="utf-8")
+
+
+def _built(data: Mapping[str, Any]) -> Table:
+    ops = tuple(OpRow(**_fields(raw)) for raw in data.get("op", ()))
+    arguments = tuple(ArgumentRow(**_fields(raw)) for raw in data.get("argument", ()))
+    libraries = tuple(LibraryRow(**_fields(raw)) for raw in data.get("library", ()))
+    keepers = tuple(KeepRow(**_fields(raw)) for raw in data.get("keep", ()))
+    unsaved = tuple(KeepRow(**_fields(raw)) for raw in data.get("unsaved", ()))
+    output_saved = tuple(KeepRow(**_fields(raw)) for raw in data.get("output-saved", ()))
+    input_saved = tuple(KeepRow(**_fields(raw)) for raw in data.get("input-saved", ()))
+    views = tuple(KeepRow(**_fields(raw)) for raw in data.get("view", ()))
+    modules = tuple(ModuleRow(**_fields(raw)) for raw in data.get("module", ()))
+    probabilities = tuple(ProbabilityRow(**_fields(raw)) for raw in data.get("probability", ()))
+    logits = tuple(LogitRow(**_fields(raw)) for raw in data.get("logit", ()))
     by_name: dict[str, tuple[ArgumentRow, ...]] = {}
     for argument in arguments:
         for full in full_names(argument.names):

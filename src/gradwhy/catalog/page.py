@@ -1,0 +1,165 @@
+"""An answer as a page of Markdown: what the message means, what the lines show, the entry's page, where to go on."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from gradwhy.catalog import likely, load, render
+from gradwhy.catalog.answer import Answer
+from gradwhy.catalog.match import Known, known_of
+from gradwhy.findings import Argument, Code, Message
+
+_SHOWN = 12
+_LINES = 6
+_MESSAGE = 240
+_TITLE = re.compile(r"^# .*\n+")
+_BACKTICKS = re.compile(r"`+")
+_SYMBOLS = re.compile(r"\\([^\w\s])")
+
+
+def markdown(answer: Answer, language: str, all_causes: bool = False) -> str:
+    """The whole page."""
+    text = load.text(answer.entry, language) or load.text(answer.entry, "en")
+    page = text.page if text is not None else ""
+    parts = [f"# {likely.title(answer.entry, language)}"]
+    if answer.recognised is not None:
+        parts += _recognised(answer, language)
+    parts.append(_TITLE.sub("", page, count=1).strip())
+    if answer.recognised is None or not answer.recognised.key:
+        parts += _messages(answer.entry, language)
+    parts += _onward(answer, language, all_causes)
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def said(answer: Answer, part: str, language: str) -> str:
+    """What the recognised message means (``part`` "means") or what to do ("fix"); "" where its entry's page tells both."""
+    key = answer.recognised.key if answer.recognised is not None else ""
+    return render.sentence(Message(f"{answer.entry}.{part}-{key}"), language) if key else ""
+
+
+def question(entry: str, language: str) -> str:
+    """What to find out to tell the causes apart; "" where there is no such question."""
+    id = f"{entry}.question"
+    return render.sentence(Message(id), language) if render.has_sentence(id) else ""
+
+
+def _recognised(answer: Answer, language: str) -> list[str]:
+    recognised = answer.recognised
+    assert recognised is not None
+    parts = [inline(render.one_line(recognised.ending.whole, _MESSAGE))]
+    if not recognised.certain:
+        parts.append(_word("explain-perhaps", language))
+    for part in ("means", "fix"):
+        sentence = said(answer, part, language)
+        if sentence:
+            parts.append(f"## {_word(f'explain-{part}', language)}\n{sentence}")
+    if recognised.cause not in ("", answer.entry):
+        title = likely.title(recognised.cause, language)
+        parts.append(_word("explain-cause-stated", language, title=title, command=command("explain", recognised.cause)))
+    parts += _shown(answer, language)
+    asked = question(answer.entry, language)
+    if asked:
+        parts.append(f"## {_word('explain-question', language)}\n{asked}")
+    parts += _next(answer, language)
+    return parts
+
+
+def _shown(answer: Answer, language: str) -> list[str]:
+    if not answer.own:
+        return []
+    parts = [f"## {_word('explain-seen', language)}"]
+    marked = [(each.shown, each.cause) for each in answer.seen]
+    lines = list(dict.fromkeys([*(shown for shown, _ in marked), *answer.own[-_LINES:]]))
+    lines.sort(key=lambda shown: (answer.own.index(shown) if shown in answer.own else -1, shown.line))
+    rows = [f"{shown.file}:{shown.line}: {render.one_line(shown.source, 90)}" for shown in lines[-_LINES * 2 :]]
+    parts.append(fenced(rows))
+    if not answer.seen:
+        return [*parts, _word("explain-seen-nothing", language)]
+    listed = [
+        f"- {inline(render.one_line(each.subject))}: {likely.title(each.cause, language)}. {command('explain', each.cause)}"
+        for each in answer.seen
+    ]
+    return [*parts, _word("explain-seen-likely", language), "\n".join(listed)]
+
+
+def _next(answer: Answer, language: str) -> list[str]:
+    """What to run on the user's file: by its name as it is shown, where that is the name of a script."""
+    files = [shown.file for shown in answer.own if re.fullmatch(r"[\w./~ \\:+-]+\.py", shown.file)]
+    if not files:
+        return []
+    parts = [_word("explain-next-run", language, command=command("run", files[0]))]
+    parts.append(_word("explain-next-check", language, command=command("check", files[-1])))
+    return ["\n".join(parts)]
+
+
+def _messages(entry: str, language: str) -> list[str]:
+    """The messages of an entry that have a meaning and a fix of their own."""
+    shown: dict[str, list[Known]] = {}
+    for known in known_of(entry):
+        if known.key and not known.stated:
+            shown.setdefault(known.key, []).append(known)
+    if not shown:
+        return []
+    parts = [f"## {_word('explain-messages', language)}"]
+    for key, texts in shown.items():
+        parts.append(fenced([_text(known) for known in texts]))
+        parts.append(" ".join(render.sentence(Message(f"{entry}.{part}-{key}"), language) for part in ("means", "fix")))
+    return parts
+
+
+def _text(known: Known) -> str:
+    return known.says or _SYMBOLS.sub(r"\1", known.pattern.replace(r"\w+", "…").replace(r"\d+", "…").replace(".*", "…"))
+
+
+def _onward(answer: Answer, language: str, all_causes: bool) -> list[str]:
+    entry = load.entry(answer.entry)
+    if entry is None:
+        return []
+    parts: list[str] = []
+    if answer.is_symptom:
+        causes = list(likely.causes_of(answer.entry))
+        shown = causes if all_causes else causes[:_SHOWN]
+        parts += _links("explain-causes", shown, language)
+        if len(shown) < len(causes):
+            rest = command("explain", answer.entry, "--all")
+            parts.append(_word("explain-more-causes", language, count=len(causes) - len(shown), command=rest))
+    else:
+        parts += _links("explain-symptoms", entry.facts.get("symptoms", ()), language)
+    linked = set(likely.causes_of(answer.entry)) if answer.is_symptom else set(entry.facts.get("symptoms", ()))
+    parts += _links(
+        "explain-related", (name for name in entry.facts.get("see_also", ()) if name not in linked), language
+    )
+    return parts
+
+
+def _links(heading: str, names: Iterable[str], language: str) -> list[str]:
+    listed = [f"- `gradwhy explain {name}` {likely.title(name, language)}" for name in names if load.family(name)]
+    return [f"## {_word(heading, language)}\n" + "\n".join(listed)] if listed else []
+
+
+def command(*words: str) -> str:
+    """A command of gradwhy, to type."""
+    return inline(" ".join(("gradwhy", *(f'"{word}"' if " " in word else word for word in words))))
+
+
+def inline(text: str) -> str:
+    """Text as code within a line, whatever backticks it has."""
+    longest = max((len(run) for run in _BACKTICKS.findall(text)), default=0)
+    marks = "`" * (longest + 1)
+    return f"{marks} {text} {marks}" if longest else f"`{text}`"
+
+
+def fenced(lines: list[str]) -> str:
+    """Lines as a block, whatever backticks they have."""
+    longest = max((len(run) for line in lines for run in _BACKTICKS.findall(line)), default=0)
+    marks = "`" * max(3, longest + 1)
+    return "\n".join((f"{marks}text", *lines, marks))
+
+
+def _word(key: str, language: str, **args: Argument) -> str:
+    # Commands come as code already, so their backticks stay as they are.
+    template = load.words(language).get(key, load.words("en").get(key, key))
+    for name, value in args.items():
+        template = template.replace(f"{{{name}}}", inline(value.text) if isinstance(value, Code) else str(value))
+    return template
