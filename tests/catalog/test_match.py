@@ -177,6 +177,68 @@ def test_causes_that_a_line_shows(line: str, symptom: str, causes: list[str]) ->
     assert [each.cause for each in likely.seen(shown, symptom)] == causes
 
 
+LIBRARY = "/env/lib/python3.12/site-packages/torch/"
+
+
+def shown(*rows: tuple[str, str, str]) -> list[Shown]:
+    """Frames as (file, function, source), each at a line of its own."""
+    return [Shown(file, number, function, source) for number, (file, function, source) in enumerate(rows, 1)]
+
+
+@pytest.mark.parametrize(
+    ("rows", "causes"),
+    [
+        # The number is made of what dream() returns, and dream() is where it failed.
+        (
+            [("a.py", "main", "print(rough(dream(net)).item())"), ("a.py", "dream", "loss.backward()"),
+             (LIBRARY + "_tensor.py", "backward", "torch.autograd.backward(")],
+            [],
+        ),
+        # An argument was there before the call.
+        (
+            [("a.py", "main", "step(out.detach())"), ("a.py", "step", "loss.backward()"),
+             (LIBRARY + "_tensor.py", "backward", "torch.autograd.backward(")],
+            ["detach"],
+        ),
+        # The call that failed gave no gradient that could lack a history.
+        (
+            [("a.py", "main", "g, = torch.autograd.grad(y.sum(), x)"), (LIBRARY + "autograd/__init__.py", "grad", "_engine(")],
+            [],
+        ),
+        ([("a.py", "main", "g, = torch.autograd.grad(y.sum(), x)")], []),
+        # A module is called by another name than its own.
+        (
+            [("a.py", "main", "y = torch.tensor([model(x)])"), (LIBRARY + "nn/modules/module.py", "_call_impl", "return f()"),
+             ("a.py", "forward", "x.sum().backward()"), (LIBRARY + "_tensor.py", "backward", "torch.autograd.backward(")],
+            [],
+        ),
+        ([("a.py", "main", "mse_loss(x.detach(), y).backward()"), (LIBRARY + "_tensor.py", "backward", "x")], ["detach"]),
+    ],
+)  # fmt: skip
+def test_what_was_still_running_has_done_nothing(rows: list[tuple[str, str, str]], causes: list[str]) -> None:
+    assert [each.cause for each in likely.seen(shown(*rows), "no-graph")] == causes
+
+
+def test_a_line_near_the_failure_counts_where_it_ran_before() -> None:
+    before, failed, after = (Shown("a.py", 3, "f", "y = x.detach()", False), Shown("a.py", 4, "f", "y.sum().backward()"),
+                             Shown("a.py", 5, "f", "i = x.argmax()", False))  # fmt: skip
+    assert [each.cause for each in likely.seen([before, failed, after], "no-graph")] == ["detach"]
+
+
+def test_a_failure_of_the_line_itself_has_its_cause_there() -> None:
+    """A write in place is refused where it stands; what a caller wrote is nothing to it."""
+    rows = shown(("a.py", "main", "h[:, 0] = 0"), ("a.py", "main", "step(h)"), ("a.py", "step", "w.zero_()"))
+    (only,) = likely.seen(rows, "inplace-leaf")
+    assert (only.cause, only.shown.line) == ("inplace-op", 3)
+
+
+def test_a_statement_of_several_lines_is_read_whole() -> None:
+    rows = [Shown("a.py", 7, "f", "loss = criterion("), Shown("a.py", 8, "f", "out.argmax(1),"), Shown("a.py", 9, "f", ")"),
+            Shown("a.py", 12, "g", "loss.backward()")]  # fmt: skip
+    (only,) = likely.seen(rows, "no-graph")
+    assert (only.cause, only.shown.line) == ("argmax", 8)
+
+
 def test_a_line_of_a_package_is_no_cause() -> None:
     path = "/env/lib/python3.12/site-packages/torch/optim/adam.py"
     assert likely.seen([Shown(path, 3, "step", "x = x.detach()")], "no-graph") == []

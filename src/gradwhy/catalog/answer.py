@@ -29,6 +29,12 @@ class Answer:
     """The lines of the text that are the user's, the last one nearest to the failure."""
 
     @property
+    def is_one_of_many(self) -> bool:
+        """Whether the entry is a collection of kin, whose page and programs speak of all of them and not of this message."""
+        found = load.entry(self.entry)
+        return found is not None and "messages" in found.facts and "patterns" not in found.facts
+
+    @property
     def is_symptom(self) -> bool:
         found = load.entry(self.entry)
         return found is not None and found.family == "symptoms"

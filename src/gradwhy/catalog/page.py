@@ -20,16 +20,25 @@ _SYMBOLS = re.compile(r"\\([^\w\s])")
 
 def markdown(answer: Answer, language: str, all_causes: bool = False) -> str:
     """The whole page."""
-    text = load.text(answer.entry, language) or load.text(answer.entry, "en")
-    page = text.page if text is not None else ""
     parts = [f"# {likely.title(answer.entry, language)}"]
     if answer.recognised is not None:
         parts += _recognised(answer, language)
-    parts.append(_TITLE.sub("", page, count=1).strip())
     if answer.recognised is None or not answer.recognised.key:
-        parts += _messages(answer.entry, language)
+        parts += [_body(answer.entry, language), *_messages(answer.entry, language)]
+    elif not answer.is_one_of_many:
+        parts.append(_body(answer.entry, language))
+    elif answer.recognised.cause:
+        parts.append(_body(answer.recognised.cause, language))
+    else:
+        parts.append(_word("explain-kin", language, command=command("explain", answer.entry)))
     parts += _onward(answer, language, all_causes)
     return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _body(name: str, language: str) -> str:
+    """The page of an entry, without its title."""
+    text = load.text(name, language) or load.text(name, "en")
+    return _TITLE.sub("", text.page, count=1).strip() if text is not None else ""
 
 
 def said(answer: Answer, part: str, language: str) -> str:
@@ -47,7 +56,7 @@ def question(entry: str, language: str) -> str:
 def _recognised(answer: Answer, language: str) -> list[str]:
     recognised = answer.recognised
     assert recognised is not None
-    parts = [inline(render.one_line(recognised.ending.whole, _MESSAGE))]
+    parts = [inline(render.one_line(recognised.ending.whole.partition("\n\n")[0], _MESSAGE))]
     if not recognised.certain:
         parts.append(_word("explain-perhaps", language))
     for part in ("means", "fix"):
@@ -59,7 +68,7 @@ def _recognised(answer: Answer, language: str) -> list[str]:
         parts.append(_word("explain-cause-stated", language, title=title, command=command("explain", recognised.cause)))
     parts += _shown(answer, language)
     asked = question(answer.entry, language)
-    if asked:
+    if asked and not (answer.is_one_of_many and recognised.cause):
         parts.append(f"## {_word('explain-question', language)}\n{asked}")
     parts += _next(answer, language)
     return parts
@@ -113,6 +122,11 @@ def _text(known: Known) -> str:
 
 
 def _onward(answer: Answer, language: str, all_causes: bool) -> list[str]:
+    recognised = answer.recognised
+    if recognised is not None and recognised.key and answer.is_one_of_many:
+        # The causes of its kin are not its own.
+        kin = load.entry(recognised.cause or answer.entry)
+        return _links("explain-related", kin.facts.get("see_also", ()), language) if kin is not None else []
     entry = load.entry(answer.entry)
     if entry is None:
         return []

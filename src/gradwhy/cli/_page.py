@@ -21,6 +21,7 @@ _STYLES = {"title": "1;36", "heading": "1", "code": "36", "wrong": "31", "right"
 _CLOSING = frozenset("，。、；：！？）》」』】”’…,.;:!?)]}")
 _WIDEST = 100
 _NARROWEST = 20
+_KEPT_WHOLE = 45
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,6 +149,10 @@ class _Page:
         for part, style in _parts(text):
             word = ""
             shown = f"`{part}`" if style and not self.colour else part
+            if style and cells(shown) <= _KEPT_WHOLE:
+                yield _Atom(printable(shown), style, spaced)
+                spaced = False
+                continue
             for char in shown:
                 if char.isspace() or _wide(char):
                     if word:
