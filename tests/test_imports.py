@@ -19,7 +19,16 @@ def test_import_gradwhy_loads_no_torch_rich_or_click() -> None:
 
 
 @pytest.mark.parametrize(
-    "module", ["findings.wire", "source.slicing", "torchapi.table", "catalog.render", "catalog.page", "static.remedy", "static.looking"]
+    "module",
+    [
+        "findings.wire",
+        "source.slicing",
+        "torchapi.table",
+        "catalog.render",
+        "catalog.page",
+        "static.remedy",
+        "static.looking",
+    ],
 )
 def test_the_rooms_below_the_engine_load_no_torch(module: str) -> None:
     assert loaded(f"import gradwhy.{module}").isdisjoint({"torch", "numpy", "rich", "click"})

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from gradwhy.catalog import answer, likely, load, match
+from gradwhy.catalog import answer, likely, load, match, page
 from gradwhy.catalog.pasted import Shown
 from gradwhy.torchapi import table
 
@@ -102,6 +102,27 @@ def test_every_message_is_recognised_broken_in_the_middle_of_words() -> None:
         assert found is not None and found.entry == message["entry"], message["id"]
 
 
+def test_a_further_line_of_a_message_is_recognised_alone() -> None:
+    """Each of those that entries list, and none of them speaks of two entries."""
+    for known in match.all_known():
+        if known.further:
+            found = match.recognise(known.says.replace(match.ANYTHING, "[0]"))
+            assert found is not None and found.entry == known.entry, known.says
+
+
+# First sentences that other programs say as well.
+ANYBODY = ("fn-instantiated", "ddp-comm-hook-bad-return", "compile-fake-tensor-error")
+
+
+@pytest.mark.parametrize("text", TEXTS, ids=lambda text: text["id"])
+def test_a_first_sentence_is_recognised_alone(text: dict[str, Any]) -> None:
+    """As it is typed into a search box."""
+    sentence = re.split(r"(?<=[.!?])\s|\n", bare(text["text"]))[0]
+    if len(sentence) >= 35 and text["id"] not in ANYBODY:
+        found = match.recognise(sentence)
+        assert found is not None and found.entry == text["entry"]
+
+
 def test_each_text_is_what_its_program_raises() -> None:
     """The programs are run in tests/runtime/probes/test_messages.py."""
     programs = {message["id"]: message for message in PROGRAMS}
@@ -140,9 +161,44 @@ def test_a_pasted_text(title: str, text: str, said: str) -> None:
     ]
 
 
-def test_a_line_that_holds_many_messages_is_not_slow() -> None:
-    """A log may be long, and a line of it longer."""
-    text = "x" * 200_000 + "\n" + "RuntimeError: " + "a b " * 50_000 + "\n" + in_a_traceback("KeyError: 'x'") * 200
+@pytest.mark.parametrize(("title", "text", "said"), PASTES, ids=[title for title, _, _ in PASTES])
+def test_a_torn_text_is_no_fault(title: str, text: str, said: str) -> None:
+    """Cut off anywhere, without any one line, with lines in the wrong order."""
+    text = text.replace("␛", "\x1b")
+    lines = text.split("\n")
+    torn = [text[:end] for end in range(0, len(text), 7)] + [text[start:] for start in range(0, len(text), 7)]
+    torn += ["\n".join(lines[:index] + lines[index + 1 :]) for index in range(len(lines))]
+    torn += ["\n".join(reversed(lines)), "\n".join(sorted(lines)), text * 3, "x = " + "-" * 900 + "1"]
+    for each in torn:
+        found = answer.by_text(each)
+        assert found is None or page.markdown(found, "en")
+
+
+@pytest.mark.parametrize(
+    "piece",
+    [
+        "x",
+        " ",
+        "~",
+        "^ ",
+        "a.",
+        "A.a:",
+        "[",
+        "> ",
+        "│ ",
+        "\x1b]0;",
+        "\x1b[",
+        "a.py:1: ",
+        '  File "',
+        "E   ",
+        "W",
+        "1: ",
+    ],
+)
+def test_a_long_text_is_read_in_the_time_of_its_length(piece: str) -> None:
+    """A log may be long, and a line of it longer. A search that tries each place for each place would take hours."""
+    line = piece * (200_000 // len(piece))
+    text = f"{line}x\nRuntimeError: {line}\n" + f"{piece}\n" * 20_000 + in_a_traceback("KeyError: 'x'")
     assert match.recognise(text) is None
 
 

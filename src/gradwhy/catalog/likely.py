@@ -38,6 +38,7 @@ _EFFECTS = frozenset(
 )
 _INTEGERS = re.compile(r"\b(?:int\d*|long|bool|short|uint8)\b")
 _NO_WRITES = frozenset(("requires_grad_", "share_memory_", "apply_"))
+_SOURCE_AT_MOST = 1000
 # What fails in the end, where a traceback does not show the frames of torch.
 _LAST = ("backward", "grad", "step")
 _NO_ENTRY = load.Entry("", "symptoms", {})
@@ -199,7 +200,7 @@ def _constants(tree: ast.AST, torch: Table) -> set[int]:
 
 def _parsed(source: str) -> tuple[ast.AST | None, int]:
     """The tree of a statement, which may be the head of a block or an ``else``; and the lines put before it."""
-    for before, after in _WRAPPED:
+    for before, after in _WRAPPED if len(source) <= _SOURCE_AT_MOST else ():
         try:
             return ast.parse(f"{before}{source.strip()}{after}"), before.count("\n")
         except (SyntaxError, ValueError, RecursionError, MemoryError):

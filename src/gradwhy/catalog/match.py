@@ -1,7 +1,8 @@
 """Which entry of the catalogue answers for a text: a message, a line of one, or a pasted traceback.
 
-Entries know messages in three ways: ``patterns`` (regular expressions that mean the entry), ``[[messages]]`` (each with its own
-meaning and fix) and ``[[stated]]`` of causes (see ``stated.py``). White space counts for nothing, so a text may be wrapped.
+Entries know messages in four ways: ``patterns`` (regular expressions that mean the entry), ``lines`` (what those messages say
+further on), ``[[messages]]`` (each with its own meaning and fix) and ``[[stated]]`` of causes (see ``stated.py``). White space
+counts for nothing, so a text may be wrapped.
 """
 
 from __future__ import annotations
@@ -40,6 +41,7 @@ class Known:
     raises: str = ""
     cause: str = ""
     stated: bool = False
+    further: bool = False
 
     @property
     def core(self) -> str:
@@ -79,6 +81,7 @@ def known_of(name: str) -> list[Known]:
     """The texts that one entry knows."""
     facts = load.facts_with(name, ("patterns", "[[messages]]", "[[stated]]"))
     found = [Known(name, name, pattern=pattern) for pattern in facts.get("patterns", ())]
+    found += [Known(name, name, says=line, further=True) for line in facts.get("lines", ())]
     for row in facts.get("messages", ()):
         shared = (row.get("shown", ""), row.get("raises", ""), row.get("cause", ""))
         found += [Known(name, name, row["key"], says, "", *shared) for says in row.get("says", ())]
@@ -107,7 +110,7 @@ def of(ending: Ending) -> Recognised | None:
     fitting = _fitting(ending)
     if not fitting:
         return None
-    best = max(fitting, key=lambda known: (not known.shown, not known.stated, known.weight))
+    best = max(fitting, key=lambda known: (not known.shown, not known.further, not known.stated, known.weight))
     stated = [known for known in fitting if known.stated and known.symptom == best.symptom]
     own = [known for known in fitting if not known.stated and known.key and known.symptom == best.symptom]
     row = max(own, key=lambda known: known.weight, default=None)
@@ -137,10 +140,10 @@ def _fitting(ending: Ending) -> list[Known]:
         for known in candidates
         if re.search(known.expression, text, re.S) or (not known.says and re.search(known.pattern, whole, re.S))
     ]
-    if found or "\n" not in ending.text:
+    if any(not known.further for known in found) or "\n" not in ending.text:
         return found
     # A line may have been broken in the middle of a word.
-    return [
+    return found + [
         known
         for known in candidates
         if not known.shown and re.search(known.expression.replace("\\ ", "").replace(" ", ""), squeezed, re.S)

@@ -113,7 +113,8 @@ def _messages(entry: str, language: str) -> list[str]:
     parts = [f"## {_word('explain-messages', language)}"]
     for key, texts in shown.items():
         parts.append(fenced([_text(known) for known in texts]))
-        parts.append(" ".join(render.sentence(Message(f"{entry}.{part}-{key}"), language) for part in ("means", "fix")))
+        sentences = [render.sentence(Message(f"{entry}.{part}-{key}"), language) for part in ("means", "fix")]
+        parts.append("\n".join(sentences))
     return parts
 
 

@@ -46,7 +46,7 @@ _OLD_NOTEBOOK = re.compile(r"^(?P<file><ipython-input-[^>]*>|[~/\w].*?\.py) in (
 _ARROW = re.compile(r"^\s*(?P<arrow>-+>|❱|)\s*(?P<line>\d+)(?P<source>\s.*|)$")
 _PYTEST_AT = re.compile(r"^(?P<file>[^\s:][^:]*\.py):(?P<line>\d+):(?: (?P<rest>\S.*))?$")
 _RICH_AT = re.compile(r"^(?P<file>\S.*\.py):(?P<line>\d+) in (?P<function>\S+)\s*$")
-_MARKS = re.compile(r"^[\s~^]*[~^][\s~^]*$")
+_MARKS = re.compile(r"^(?=\s*[~^])[\s~^]+$")
 _CLASS = (
     r"(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception|Warning|Unsupported|Failed|Interrupt|Exit|Iteration|Group)"
     r"|(?:[a-z_]\w*\.)+[A-Z]\w*"
@@ -55,6 +55,7 @@ _RAISED = re.compile(rf"^\s*(?P<kind>{_CLASS})(?::\s?(?P<text>.*))?$")
 _WARNING = re.compile(r"^(?P<file>\S.*?):(?P<line>\d+): (?P<kind>\w*Warning): (?P<text>.*)$")
 _SUMMARY = re.compile(r"^(?:FAILED|ERROR) \S+ - (?P<rest>.+)$")
 _LINES_AT_MOST = 20_000
+_COLUMNS_AT_MOST = 4_000
 _MESSAGE_LINES = 60
 _NEAR = 8
 
@@ -87,7 +88,7 @@ class Ending:
 def endings(pasted: str) -> list[Ending]:
     """The exceptions in a text, in the order in which they stand there. A text without any is a message by itself."""
     reader = _Reader()
-    raw = _COLOUR.sub("", pasted).replace("\r\n", "\n").split("\n")[-_LINES_AT_MOST:]
+    raw = [_COLOUR.sub("", line[:_COLUMNS_AT_MOST]) for line in pasted.splitlines()[-_LINES_AT_MOST:]]
     if all(line.startswith(">") for line in raw if line.strip()):
         raw = [line[2:] if line.startswith("> ") else line[1:] for line in raw]  # quoted in a mail
     lines = [_bare(line) for line in raw]
@@ -97,7 +98,7 @@ def endings(pasted: str) -> list[Ending]:
     if reader.found:
         return reader.found
     first = next((index for index, line in enumerate(lines) if (raised := _RAISED.match(line)) and raised["text"]), 0)
-    alone = "\n".join(lines[first:]).strip()
+    alone = "\n".join(lines[first : first + _MESSAGE_LINES]).strip()
     match = _RAISED.match(alone.partition("\n")[0])
     kind = match["kind"].rpartition(".")[2] if match else ""
     return [Ending(kind, alone[match.start("text") :] if match and match["text"] is not None else alone, reader.lines)]

@@ -42,13 +42,23 @@ def cells(text: str) -> int:
     return sum(0 if unicodedata.combining(char) else 2 if _wide(char) else 1 for char in text)
 
 
-def _cut(text: str, width: int) -> str:
+def cut(text: str, width: int) -> str:
     """The text, its end left out where it is wider."""
     if cells(text) <= width:
         return text
     while text and cells(text) > width - 1:
         text = text[:-1]
     return text + "…"
+
+
+def _folded(text: str, width: int) -> Iterator[str]:
+    """Lines of at most that width, broken at spaces where there are any; what goes on is indented."""
+    while cells(text) > width:
+        end = len(cut(text, width)) - 1
+        end = text.rfind(" ", len(text) - len(text.lstrip()) + 1, end) + 1 or end
+        yield text[:end].rstrip()
+        text = "  " + text[end:].lstrip()
+    yield text
 
 
 def _wide(char: str) -> bool:
@@ -58,7 +68,7 @@ def _wide(char: str) -> bool:
 def draw(markdown: str, width: int, colour: bool, labels: Mapping[str, str]) -> str:
     """The page, with a final newline; ``labels`` says "wrong" and "right" over the programs.
 
-    Programs keep their lines, however long; what else is fenced is cut.
+    Programs keep their lines, however long.
     """
     page = _Page(min(max(width, _NARROWEST), _WIDEST), colour, labels)
     page.read(markdown.split("\n"))
@@ -117,7 +127,8 @@ class _Page:
                 break
             style = "dim" if line.lstrip().startswith("#") else ""
             shown = printable(line)
-            self.lines.append("    " + self.styled(_cut(shown, self.width - 4) if info == "text" else shown, style))
+            for part in _folded(shown, self.width - 4) if info == "text" else [shown]:
+                self.lines.append("    " + self.styled(part, style))
 
     def paragraph(self, lines: list[str]) -> None:
         """Fills lines up to the width; a list's further lines stand under its first word."""

@@ -109,6 +109,8 @@ def _list(names: list[str], format_name: str, language: str) -> int:
         lines += ["", f"## {heading}"] if format_name == "md" else ["", heading]
         for _, name, title in mine:
             lines.append(f"- `{name}` {title}" if format_name == "md" else f"  {name:<{width}}  {title}")
+    if format_name == "text" and sys.stdout.isatty():
+        lines = [_page.cut(line, delivery.columns(sys.stdout)) for line in lines]
     if lines:
         delivery.say("\n".join(lines[1:]), sys.stdout)
     return FOUND if rows else NOTHING
