@@ -29,6 +29,8 @@ class Axis:
     values: Mapping[str, Mapping[str, Any]]
     keyword: str
     """The keyword argument of the call that it sets, or nothing."""
+    asked: bool
+    """Whether it is one of the questions; the others are options alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +70,7 @@ def scene() -> Mapping[str, Any]:
 def axes() -> Mapping[str, Axis]:
     """The axes by name, in the order in which they are asked."""
     return {
-        name: Axis(name, raw.get("default", next(iter(raw["values"]))), raw["values"], raw.get("keyword", ""))
+        name: Axis(name, raw.get("default", next(iter(raw["values"]))), raw["values"], raw.get("keyword", ""), raw.get("asked", False))
         for name, raw in _data()["axis"].items()
     }
 
@@ -115,6 +117,12 @@ def parse(text: str) -> Combination:
 def table() -> tuple[Combination, ...]:
     """All combinations of all blocks, each once, in the order of the file."""
     return tuple(dict.fromkeys(each for block in _data()["block"] for each in _of_block(block)))
+
+
+def classic() -> Mapping[str, list[str]]:
+    """The axes and values of the 48 combinations that are shown as one table."""
+    found: Mapping[str, list[str]] = _data()["classic"]
+    return found
 
 
 def _of_block(block: Mapping[str, Any]) -> Iterator[Combination]:

@@ -10,6 +10,7 @@ from gradwhy.contract import axes
 from gradwhy.contract.axes import Combination
 
 _INDENT = "    "
+_LONGEST = 70
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,24 +57,26 @@ def program(combination: Combination) -> Program:
     kind = combination["call"]
     watched = None if kind == "grad" else input.get("watch", "[x]")
     mode = _piece(combination, "mode").get("within")
-    call = _within(mode, [_call(combination, out, asked, output.get("gradient"), {})])
+    call = _within(mode, _call(combination, out, asked, output.get("gradient"), {}))
     again: list[str] = []
     if combination["again"] != "no":
         extra = {"allow-unused": "True"} if combination["again"] == "with-allow-unused" else {}
-        again = _within(mode, [_call(combination, out, asked, output.get("gradient"), extra)])
+        again = _within(mode, _call(combination, out, asked, output.get("gradient"), extra))
     return Program(tuple(before), tuple(call), tuple(again), watched)
 
 
-def _call(combination: Combination, out: str, asked: str, gradient: str | None, extra: Mapping[str, str]) -> str:
+def _call(combination: Combination, out: str, asked: str, gradient: str | None, extra: Mapping[str, str]) -> list[str]:
     call = _piece(combination, "call")
-    arguments = [f"{call['gradient']}={gradient}"] if gradient is not None else []
+    arguments = [each.replace("{outputs}", out).replace("{inputs}", asked) for each in call["positional"]]
+    if gradient is not None:
+        arguments.append(f"{call['gradient']}={gradient}")
     arguments += _switches(combination, extra)
-    written = ", ".join(arguments)
-    template: str = call["text"]
-    if written and not template.endswith("({arguments})") and "{arguments}" in template:
-        written = f", {written}"
-    text = template.replace("{outputs}", out).replace("{arguments}", written).replace("{inputs}", asked)
-    return f"result = {text}" if combination["call"] == "grad" else text
+    kept = "result = " if combination["call"] == "grad" else ""
+    head = f"{kept}{call['function'].replace('{outputs}', out)}("
+    line = f"{head}{', '.join(arguments)})"
+    if len(line) <= _LONGEST:
+        return [line]
+    return [head, *(f"{_INDENT}{argument}," for argument in arguments), ")"]
 
 
 def _functional(combination: Combination) -> Program:
@@ -85,9 +88,9 @@ def _functional(combination: Combination) -> Program:
     before += _lines(arg["make"])
     before.append("def f(x):")
     before += [_INDENT + line for line in (*([arg["unpack"]] if "unpack" in arg else []), *body["body"])]
-    written = "".join(f", {argument}" for argument in _switches(combination, {}))
-    call = axes.axes()["call"].values[axes.FUNCTIONAL]["text"]
-    text = f"result = {call.replace('{arguments}', written).replace('{inputs}', arg.get('ask', 'x'))}"
+    call = _piece(combination, "call")
+    arguments = ", ".join([*call["positional"], *_switches(combination, {})])
+    text = f"result = {call['function']}({arguments})({arg.get('ask', 'x')})"
     return Program(tuple(before), tuple(_within(_piece(combination, "mode").get("within"), [text])), (), None)
 
 
