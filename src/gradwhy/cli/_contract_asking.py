@@ -54,11 +54,8 @@ def _choice(name: str, values: list[str], language: str) -> str:
     except ImportError:
         return _numbered(question, values, labels, default, language)
     try:
-        return choice(
-            message=question,
-            options=list(zip(values, labels)),
-            default=default if default in values else values[0],
-        )
+        first = default if default in values else values[0]
+        return str(choice(message=question, options=list(zip(values, labels)), default=first))
     except (KeyboardInterrupt, EOFError):
         raise click.Abort from None
 

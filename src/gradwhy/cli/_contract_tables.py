@@ -87,8 +87,8 @@ def differences(old: str, new: str, format_name: str, language: str) -> str:
     count = sum(len(change.combinations) for change in changes)
     if format_name == "csv":
         heads = ["combination", old, new]
-        told = [(change, *map(_said, change.steps())) for change in changes]
-        return _csv([heads, *([str(each), a, b] for change, a, b in told for each in change.combinations)])
+        rows = [[str(each), *map(_said, change.steps())] for change in changes for each in change.combinations]
+        return _csv([heads, *rows])
     lines = [words("say/differences", language, count=count, of=common, old=old, new=new)]
     for change in changes:
         lines += ["", *_told(change, old, new, format_name == "md")]
@@ -154,5 +154,3 @@ def _csv(rows: list[list[str]]) -> str:
     out = io.StringIO()
     csv.writer(out, lineterminator="\n").writerows(rows)
     return out.getvalue()
-
-

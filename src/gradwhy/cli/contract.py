@@ -1,9 +1,12 @@
-"""``gradwhy contract``: what torch does for a call for gradients: the text of the exception or what it gives, why, and the fix."""
+"""``gradwhy contract``: what torch does for a call for gradients: its exception or what it gives, why, and the fix."""
 
 from __future__ import annotations
 
+import importlib.util
+import re
 import sys
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -26,21 +29,25 @@ SAME, OTHER, WRONG = 0, 1, 2
 
 def _options(command: Callable[..., Any]) -> Callable[..., Any]:
     """One option for each axis, in their order."""
-    for name, axis in reversed(axes.axes().items()):
+    for name, axis in reversed(list(axes.axes().items())):
         values = ", ".join(axis.values)
         text = f"{telling.words(f'ask/{name}', 'en')} {values}."
         command = click.option(f"--{name}", f"axis_{name.replace('-', '_')}", metavar="VALUE", help=text)(command)
     return command
 
 
-@click.command("contract", short_help="Say what torch does for a call of backward or grad: its error, or what it gives.")
+@click.command(
+    "contract", short_help="Say what torch does for a call of backward or grad: its error, or what it gives."
+)
 @_options
 @click.option("--table", is_flag=True, help="Show the 48 combinations of five questions.")
 @click.option("--all", "everything", is_flag=True, help="Write all combinations, as CSV or in another --format; with --live, run "
               "and compare them.")  # fmt: skip
 @click.option("--differences", metavar="OLD NEW", nargs=2, help="Show what changed between two versions of torch.")
 @click.option("--live", is_flag=True, help="Run it on the torch that is installed, and compare.")
-@click.option("--torch", "version", metavar="VERSION", help="Answer for this version; default: the one that is installed.")
+@click.option(
+    "--torch", "version", metavar="VERSION", help="Answer for this version; default: the one that is installed."
+)
 @click.option("--format", "format_name", type=click.Choice(FORMATS), help="Default: text; csv with --all.")
 @click.option("--lang", type=click.Choice(["en", "zh"]), help="Language of the answer; default from the locale.")
 def command(
@@ -126,12 +133,17 @@ def _wanted(version: str | None, language: str) -> str:
     """The version to answer for: the one asked for, else the one that is installed, else the newest."""
     if version is not None:
         return _stored(version, language)
-    from importlib import metadata
+    return _installed() or results.versions()[-1]
 
-    try:
-        return metadata.version("torch").partition("+")[0]
-    except metadata.PackageNotFoundError:
-        return results.versions()[-1]
+
+def _installed() -> str | None:
+    """The version of the torch that is installed, read and not imported; ``importlib.metadata`` takes longer than the answer."""
+    spec = importlib.util.find_spec("torch")
+    if spec is None or spec.origin is None:
+        return None
+    file = Path(spec.origin).parent / "version.py"
+    found = re.search(r"^__version__ = ['\"]([\d.]+)", file.read_text("utf-8"), re.M) if file.is_file() else None
+    return found[1] if found is not None else None
 
 
 def _stored(version: str, language: str) -> str:

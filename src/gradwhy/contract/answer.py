@@ -93,7 +93,7 @@ class Change:
 
 
 def differences(old: str, new: str) -> tuple[list[Change], int]:
-    """What changed between two stored versions, the largest group first, and the number of combinations that both were run with."""
+    """What changed between two stored versions, the largest group first, and how many combinations both were run with."""
     before, after = results.load(old).rows, results.load(new).rows
     groups: dict[str, list[Combination]] = {}
     common = [each for each in before if each in after]

@@ -57,7 +57,8 @@ class NotValid(ValueError):
 
 @cache
 def _data() -> Mapping[str, Any]:
-    return tomllib.loads((Path(__file__).parent / "axes.toml").read_text("utf-8"))
+    data: Mapping[str, Any] = tomllib.loads((Path(__file__).parent / "axes.toml").read_text("utf-8"))
+    return data
 
 
 def scene() -> Mapping[str, Any]:
@@ -70,13 +71,19 @@ def scene() -> Mapping[str, Any]:
 def axes() -> Mapping[str, Axis]:
     """The axes by name, in the order in which they are asked."""
     return {
-        name: Axis(name, raw.get("default", next(iter(raw["values"]))), raw["values"], raw.get("keyword", ""), raw.get("asked", False))
+        name: Axis(
+            name,
+            raw.get("default", next(iter(raw["values"]))),
+            raw["values"],
+            raw.get("keyword", ""),
+            raw.get("asked", False),
+        )
         for name, raw in _data()["axis"].items()
     }
 
 
 def of_call(call: str) -> tuple[str, ...]:
-    """The names of the axes that a call has, without ``call``. ``allow-unused`` is one of ``backward``'s because people pass it."""
+    """The names of the axes that a call has, without ``call``. ``backward`` has ``allow-unused`` because people pass it."""
     if call == FUNCTIONAL:
         return (*_OF_FUNCTIONS, "mode")
     shared = ("create-graph", "retain-graph", "mode", "again")
@@ -96,7 +103,10 @@ def combination(chosen: Mapping[str, str]) -> Combination:
         if axis is None or value not in axis.values or (name not in allowed and value != axis.default):
             raise NotValid(name, value)
     kept = [("call", call)]
-    kept += [(name, chosen[name]) for name in axes() if name in allowed and chosen.get(name, axes()[name].default) != axes()[name].default and name != "call"]  # fmt: skip
+    for name, axis in axes().items():
+        value = chosen.get(name, axis.default)
+        if name in allowed and name != "call" and value != axis.default:
+            kept.append((name, value))
     return Combination(tuple(kept))
 
 

@@ -1,8 +1,8 @@
 """What was seen on each version of torch, as it is stored in results/.
 
-``outcomes.json`` has each outcome once, for all versions. ``<version>.json`` has for each combination of the table, in its order,
-the number of its outcome, in runs: ``3x12`` is outcome 3 for twelve combinations, ``-`` is one that was not run. A block that is added
-at the end of axes.toml leaves what is stored valid; another change does not, and ``_digest`` tells.
+``outcomes.json`` has each outcome once, for all versions. ``<version>.json`` has for each combination of the table, in its
+order, the number of its outcome, in runs: ``3x12`` is outcome 3 for twelve combinations, ``-`` is one that was not run. A block
+that is added at the end of axes.toml leaves what is stored valid; another change does not, and ``is_stale`` tells.
 """
 
 from __future__ import annotations
@@ -36,10 +36,6 @@ class Record:
     rows: Mapping[Combination, Outcome]
 
 
-class Stale(ValueError):
-    """Results of a table that is no longer the one in axes.toml."""
-
-
 def versions() -> list[str]:
     """The versions of torch that there are results of, the oldest first."""
     found = [file.stem for file in _FOLDER.glob("*.json") if file.name != _OUTCOMES]
@@ -68,15 +64,23 @@ def _numbers(version: str) -> tuple[int, ...]:
 
 @cache
 def load(version: str) -> Record:
-    """Read the results of a stored version. Raises Stale where the table has changed since."""
-    data = json.loads((_FOLDER / f"{version}.json").read_text("utf-8"))
+    """Read the results of a stored version."""
+    data = _data(version)
     known = _outcomes()
     numbers = _unrolled(data["rows"])
-    table = axes.table()[: len(numbers)]
-    if data["table"] != _digest(table):
-        raise Stale(version)
-    rows = {each: known[number] for each, number in zip(table, numbers) if number is not None}
+    rows = {each: known[number] for each, number in zip(axes.table(), numbers) if number is not None}
     return Record(data["torch"], data["python"], data["source"], rows)
+
+
+def is_stale(version: str) -> bool:
+    """Whether the table in axes.toml has changed since the results of a version were stored, other than at its end."""
+    data = _data(version)
+    return bool(data["table"] != _digest(axes.table()[: len(_unrolled(data["rows"]))]))
+
+
+def _data(version: str) -> dict[str, Any]:
+    data: dict[str, Any] = json.loads((_FOLDER / f"{version}.json").read_text("utf-8"))
+    return data
 
 
 @cache

@@ -19,7 +19,7 @@ _TRIGGERED = re.compile(r"\s*\(Triggered internally at .*?\)\s*$", re.S)
 
 def version() -> str:
     """The version of the torch that is installed, without the build: 2.13.0."""
-    return torch.__version__.partition("+")[0]
+    return str(torch.__version__).partition("+")[0]
 
 
 def run(combination: Combination) -> Outcome:
@@ -47,7 +47,11 @@ def run_all(combinations: Iterable[Combination]) -> Iterator[tuple[Combination, 
 def _steps(text: Program) -> Iterator[Step]:
     names: dict[str, Any] = {}
     known: set[tuple[str, str]] = set()
-    stages: tuple[tuple[Stage, tuple[str, ...]], ...] = (("before", text.before), ("call", text.call), ("again", text.again))
+    stages: tuple[tuple[Stage, tuple[str, ...]], ...] = (
+        ("before", text.before),
+        ("call", text.call),
+        ("again", text.again),
+    )
     for stage, lines in stages:
         if not lines:
             continue
