@@ -74,6 +74,8 @@ def test_values_are_understood_in_other_spellings(gradwhy: Run) -> None:
     dashes = gradwhy("contract", "--graph", "no-grad", "--create-graph", "True")
     lines = gradwhy("contract", "--graph", "no_grad", "--create-graph", "true")
     assert dashes.stdout == lines.stdout and dashes.returncode == 0
+    usual = gradwhy("contract", "--create-graph", "False")
+    assert usual.stdout == gradwhy("contract", "--call", "grad").stdout and usual.returncode == 0
 
 
 @pytest.mark.parametrize(

@@ -107,6 +107,9 @@ def _chosen(given: Mapping[str, str | None]) -> dict[str, str]:
         if value is None:
             continue
         alike = {_plain(each): each for each in axis.values}
+        if "True" in axis.values:
+            # Where it is not a value of its own, False is what torch takes unasked.
+            alike.setdefault("false", axis.default)
         chosen[name] = alike.get(_plain(value), value)
     return chosen
 
