@@ -11,7 +11,7 @@ from gradwhy.source.slicing import dotted_name
 from gradwhy.source.text import SourceText, Span
 from gradwhy.static.rebinding import may_bind, read_after
 from gradwhy.static.remedy import Fault, Written, replace
-from gradwhy.static.rewrites import indent_of
+from gradwhy.static.rewrites import indent_of, without_argument
 
 _WITHOUT = frozenset(
     "abs acos add addcdiv addcmul addmm asin atan ceil clamp clamp_max clamp_min clip cos cumsum div divide erf exp expm1 "
@@ -166,7 +166,7 @@ def _flag(fault: Fault, call: ast.Call) -> Rewrite | None:
         own = _layer_called(fault.source, call)
         return _flag(fault, own) if own is not None else None
     source = fault.source
-    edits = [_without(fault, call, flag)]
+    edits = [without_argument(fault, call, flag)]
     parent = source.parents.get(call)
     name = dotted_name(call.args[0]) if call.args else ""
     if isinstance(parent, ast.Expr):
@@ -221,23 +221,6 @@ def _result_unused(source: SourceText, call: ast.Call) -> bool:
     )  # fmt: skip
 
 
-def _without(where: Written, call: ast.Call, argument: ast.expr) -> Edit:
-    """A call without one of its arguments, and without the comma that it needs no longer."""
-    source = where.source
-    spans = sorted(
-        [source.span(a) for a in call.args] + [source.span(k) for k in call.keywords],
-        key=lambda s: (s.line, s.column),
-    )
-    own = next((source.span(k) for k in call.keywords if k.value is argument), None) or source.span(argument)
-    index = spans.index(own)
-    if index:
-        before = spans[index - 1]
-        return replace(where, Span(before.end_line, before.end_column, own.end_line, own.end_column), "")
-    if len(spans) > 1:
-        return replace(where, Span(own.line, own.column, spans[1].line, spans[1].column), "")
-    return replace(where, own, "")
-
-
 def _out(fault: Fault, call: ast.Call) -> Rewrite | None:
     """``torch.stack(a, out=y)`` -> ``y = torch.stack(a)``."""
     source = fault.source
@@ -248,7 +231,7 @@ def _out(fault: Fault, call: ast.Call) -> Rewrite | None:
         return None
     span = source.span(call)
     start = replace(fault, Span(span.line, span.column, span.line, span.column), f"{name} = ")
-    return Rewrite("fix-new", f"{name} = …", (start, _without(fault, call, given)))
+    return Rewrite("fix-new", f"{name} = …", (start, without_argument(fault, call, given)))
 
 
 def _method(fault: Fault, call: ast.Call, statement: ast.stmt) -> Rewrite | None:

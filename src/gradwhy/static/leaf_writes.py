@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
-
 from gradwhy.findings import Edit
 from gradwhy.source.slicing import names_read
 from gradwhy.source.text import SourceText, Span
 from gradwhy.static.fresh import base_of
 from gradwhy.static.rebinding import read_after
 from gradwhy.static.remedy import Fault, replace
-from gradwhy.static.rewrites import indent_of, moved
+from gradwhy.static.rewrites import block_of, indent_of, moved
 
 _FORWARD = ("forward", "__call__", "training_step", "loss", "call")
 
@@ -42,7 +40,7 @@ def without_gradients(fault: Fault) -> list[Edit]:
     name = torch_name(source)
     if statement is None or not name:
         return []
-    block = next((b for b in _blocks(source.parents.get(statement)) if statement in b), None)
+    block = block_of(source, statement)
     if block is None:
         return []
     first = last = block.index(statement)
@@ -87,13 +85,6 @@ def _writes(statement: ast.stmt) -> bool:
     name = written(statement)
     reads_grad = any(read.rpartition(".")[2] == "grad" for read in names_read(statement))
     return bool(name) and reads_grad
-
-
-def _blocks(parent: ast.AST | None) -> Iterator[list[ast.stmt]]:
-    for field in ("body", "orelse", "finalbody"):
-        block = getattr(parent, field, None)
-        if isinstance(block, list):
-            yield block
 
 
 def torch_name(source: SourceText) -> str:

@@ -57,6 +57,33 @@ def with_keyword(where: Written, call: ast.Call, name: str, value: str) -> Edit:
     return replace(where, Span(line, column, line, column), f", {name}={value}" if last else f"{name}={value}")
 
 
+def without_argument(where: Written, call: ast.Call, argument: ast.expr) -> Edit:
+    """A call without one of its arguments, and without the comma that it needs no longer."""
+    source = where.source
+    spans = sorted(
+        [source.span(a) for a in call.args] + [source.span(k) for k in call.keywords],
+        key=lambda s: (s.line, s.column),
+    )
+    own = next((source.span(k) for k in call.keywords if k.value is argument), None) or source.span(argument)
+    index = spans.index(own)
+    if index:
+        before = spans[index - 1]
+        return replace(where, Span(before.end_line, before.end_column, own.end_line, own.end_column), "")
+    if len(spans) > 1:
+        return replace(where, Span(own.line, own.column, spans[1].line, spans[1].column), "")
+    return replace(where, own, "")
+
+
+def block_of(source: SourceText, statement: ast.AST) -> list[ast.stmt] | None:
+    """The list of statements that a statement stands in."""
+    parent = source.parents.get(statement)
+    for field in ("body", "orelse", "finalbody"):
+        block = getattr(parent, field, None)
+        if isinstance(block, list) and statement in block:
+            return block
+    return None
+
+
 def indent_of(source: SourceText, line: int) -> str:
     text = source.line(line)
     return text[: len(text) - len(text.lstrip())]
