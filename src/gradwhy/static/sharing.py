@@ -20,12 +20,20 @@ def detached_for_the_other(fault: Fault, surface: Spot) -> Iterator[Fix]:
     fakes. The loss of the other one takes the value detached."""
     source = fault.source
     told = fault.args.get("name")
-    name = told.text if isinstance(told, Code) else ""
     failing = source.statement(surface.node)
     block = block_of(source, failing) if failing is not None else None
-    if not name or failing is None or block is None or failing not in block:
+    if failing is None or block is None or failing not in block:
         return
     last = block.index(failing)
+    bound = {name for part in block[:last] if isinstance(part, ast.Assign) for name in _bound(part)}
+    named = {told.text} & bound if isinstance(told, Code) else set()
+    found = [fix for name in sorted(named or bound) for fix in _detached(fault, block, last, name)]
+    if len(found) == 1:
+        yield found[0]
+
+
+def _detached(fault: Fault, block: list[ast.stmt], last: int, name: str) -> Iterator[Fix]:
+    source = fault.source
     made = [i for i, part in enumerate(block[:last]) if isinstance(part, ast.Assign) and name in _bound(part)]
     if len(made) != 1:
         return

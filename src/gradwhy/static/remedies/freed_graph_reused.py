@@ -32,7 +32,9 @@ def remedies(fault: Fault) -> Iterable[Fix]:
         return
     if isinstance(fault.node, ast.Call) and called(fault.node) == "backward":
         yield from _joined(fault, fault.node, surface)
+        yield from sharing.detached_for_the_other(fault, surface)
         return
+    yield from _cached_in_turn(fault, surface)
     yield from _moved(fault, statement, surface)
     yield from sharing.detached_for_the_other(fault, surface)
     yield from sharing.stored_without_graph(fault, statement, surface)
@@ -140,6 +142,32 @@ def _summed_in_loop(fault: Fault, call: ast.Call, statement: ast.stmt) -> Iterab
 
 def _comment(source: SourceText, span: Span) -> bool:
     return source.line(span.end_line)[span.end_column - 1 :].lstrip().startswith("#")
+
+
+def _cached_in_turn(fault: Fault, surface: Spot) -> Iterator[Fix]:
+    """``with parametrize.cached():`` around the loop goes into it."""
+    source = fault.source
+    for outer in source.enclosing(surface.node):
+        if not isinstance(outer, ast.With) or not _cached(outer) or len(outer.body) != 1:
+            continue
+        loop = outer.body[0]
+        if isinstance(loop, ast.For) and not loop.orelse and loop.lineno == outer.lineno + 1:
+            heads = [source.line(outer.lineno).strip(), source.line(loop.lineno).strip()]
+            if all(head.endswith(":") for head in heads) and loop.body[0].lineno > loop.lineno:
+                edits = [_head(fault, outer.lineno, heads[1]), _head(fault, loop.lineno, heads[0])]
+                yield _fix("fix-cached", fault, edits, name=heads[0])
+        return
+
+
+def _cached(block: ast.With) -> bool:
+    call = block.items[0].context_expr
+    return len(block.items) == 1 and isinstance(call, ast.Call) and called(call) == "cached"
+
+
+def _head(fault: Fault, line: int, text: str) -> Edit:
+    """Another head on the line of a compound statement."""
+    indent = indent_of(fault.source, line)
+    return replace(fault, Span(line, len(indent) + 1, line, len(fault.source.line(line)) + 1), text)
 
 
 def _anew_in_training(fault: Fault) -> Iterator[Fix]:
