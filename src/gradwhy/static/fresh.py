@@ -13,12 +13,14 @@ from gradwhy.static.rebinding import may_bind, read_after
 from gradwhy.static.remedy import Fault, Written, replace
 from gradwhy.static.rewrites import indent_of, without_argument
 
-_WITHOUT = frozenset(
-    "abs acos add addcdiv addcmul addmm asin atan ceil clamp clamp_max clamp_min clip cos cumsum div divide erf exp expm1 "
-    "floor index_add index_copy index_fill index_put lerp log log1p log2 logit masked_fill masked_scatter mul "
-    "multiply nan_to_num neg pow reciprocal relu round rsqrt scatter scatter_add sigmoid sin sqrt square sub subtract tanh "
-    "true_divide trunc elu leaky_relu selu celu threshold hardtanh dropout alpha_dropout softplus".split()
-)
+_WITHOUT = frozenset({
+    "abs", "acos", "add", "addcdiv", "addcmul", "addmm", "asin", "atan", "ceil", "clamp", "clamp_max",
+    "clamp_min", "clip", "cos", "cumsum", "div", "divide", "erf", "exp", "expm1", "floor", "index_add",
+    "index_copy", "index_fill", "index_put", "lerp", "log", "log1p", "log2", "logit", "masked_fill",
+    "masked_scatter", "mul", "multiply", "nan_to_num", "neg", "pow", "reciprocal", "relu", "round", "rsqrt",
+    "scatter", "scatter_add", "sigmoid", "sin", "sqrt", "square", "sub", "subtract", "tanh", "true_divide",
+    "trunc", "elu", "leaky_relu", "selu", "celu", "threshold", "hardtanh", "dropout", "alpha_dropout", "softplus",
+})  # fmt: skip
 """Functions whose name with a "_" writes in place, and without it gives a new tensor of the same values (torch.Tensor)."""
 
 _SPACES = frozenset({"torch", "F", "functional", "nn.functional", "torch.nn.functional", "torch.functional"})
@@ -95,7 +97,7 @@ def _augmented(fault: Fault, statement: ast.AugAssign) -> Rewrite | None:
 
 
 def operator_of(statement: ast.AugAssign) -> str:
-    """"+" of ``+=``, "" for one that tensors don't have."""
+    """ "+" of ``+=``, "" for one that tensors don't have."""
     return _OPERATORS.get(type(statement.op), "")
 
 

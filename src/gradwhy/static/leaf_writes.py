@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+
 from gradwhy.findings import Edit
 from gradwhy.source.slicing import names_read
 from gradwhy.source.text import SourceText, Span

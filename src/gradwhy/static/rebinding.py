@@ -8,10 +8,11 @@ from collections.abc import Iterator
 from gradwhy.source.slicing import bound_names, definitions, dotted_name, targets
 from gradwhy.source.text import SourceText
 
-_VIEWS = frozenset(
-    "view reshape t transpose permute squeeze unsqueeze narrow select chunk split unbind expand flatten diagonal unfold T mT "
-    "detach data contiguous view_as expand_as swapaxes movedim tensor_split unflatten".split()
-)
+_VIEWS = frozenset({
+    "view", "reshape", "t", "transpose", "permute", "squeeze", "unsqueeze", "narrow", "select", "chunk", "split",
+    "unbind", "expand", "flatten", "diagonal", "unfold", "T", "mT", "detach", "data", "contiguous", "view_as",
+    "expand_as", "swapaxes", "movedim", "tensor_split", "unflatten",
+})  # fmt: skip
 """Methods whose result may share its memory with what they are called on (torch, "Tensor Views")."""
 
 
@@ -97,8 +98,8 @@ def _bound(scope: ast.AST) -> Iterator[str]:
 
 
 def _root(node: ast.AST) -> str:
-    while isinstance(node, (ast.Subscript, ast.Call)):
-        node = node.value if isinstance(node, ast.Subscript) else node.func
+    while isinstance(node, (ast.Subscript, ast.Call, ast.Attribute)):
+        node = node.func if isinstance(node, ast.Call) else node.value
     return dotted_name(node)
 
 

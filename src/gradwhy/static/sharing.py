@@ -72,7 +72,11 @@ def stored_without_graph(fault: Fault, statement: ast.stmt, surface: Spot) -> It
     block = block_of(source, failing)
     loss = next((n.func.value for n in ast.walk(failing) if isinstance(n, ast.Call) and called(n) == "backward"
                  and isinstance(n.func, ast.Attribute)), None)  # fmt: skip
-    if block is None or loss is None or any(isinstance(n, ast.Return) and n.value is not None for n in ast.walk(function)):
+    if (
+        block is None
+        or loss is None
+        or any(isinstance(n, ast.Return) and n.value is not None for n in ast.walk(function))
+    ):
         return
     before = block[: block.index(failing)]
     updates = [i for i, part in enumerate(before) if isinstance(part, ast.Expr) and _calls(part, function.name)]

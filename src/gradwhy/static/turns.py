@@ -38,11 +38,20 @@ def moved_into(where: Written, statement: ast.stmt, turn: ast.For | ast.While | 
     scope = source.function(statement) or source.tree
     if not isinstance(statement, ast.Assign) or not names or scope is None or any("." in name for name in names):
         return []
-    if statement in set(ast.walk(turn)) or turn not in set(ast.walk(scope)) or turn.lineno <= (statement.end_lineno or 0):
+    if (
+        statement in set(ast.walk(turn))
+        or turn not in set(ast.walk(scope))
+        or turn.lineno <= (statement.end_lineno or 0)
+    ):
         return []
     inside = set(ast.walk(turn))
     for node in ast.walk(scope):
-        if isinstance(node, ast.Name) and node.id in names and node not in inside and source.statement(node) is not statement:
+        if (
+            isinstance(node, ast.Name)
+            and node.id in names
+            and node not in inside
+            and source.statement(node) is not statement
+        ):
             return []
     if _rebound(scope, names_read(statement.value), after=statement.end_lineno or statement.lineno):
         return []
@@ -51,7 +60,9 @@ def moved_into(where: Written, statement: ast.stmt, turn: ast.For | ast.While | 
     if first is None or block is None or len(block) == 1 or _binds(first, names) or first.lineno == turn.lineno:
         return []
     last = statement.end_lineno or statement.lineno
-    if source.line(statement.lineno).strip().startswith(("with ", "if ", "for ")) or _shares_lines(source, block, statement):
+    if source.line(statement.lineno).strip().startswith(("with ", "if ", "for ")) or _shares_lines(
+        source, block, statement
+    ):
         return []
     before, by = indent_of(source, statement.lineno), indent_of(source, first.lineno)
     lines = [source.line(number) for number in range(statement.lineno, last + 1)]
@@ -67,7 +78,9 @@ def _names(node: ast.AST) -> set[str]:
 
 
 def _binds(statement: ast.stmt, names: set[str]) -> bool:
-    return any(isinstance(n, ast.Name) and n.id in names and not isinstance(n.ctx, ast.Load) for n in ast.walk(statement))
+    return any(
+        isinstance(n, ast.Name) and n.id in names and not isinstance(n.ctx, ast.Load) for n in ast.walk(statement)
+    )
 
 
 def _shares_lines(source: SourceText, block: list[ast.stmt], statement: ast.stmt) -> bool:

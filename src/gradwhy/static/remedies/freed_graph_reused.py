@@ -14,7 +14,23 @@ from gradwhy.static.remedy import Fault, Spot, replace
 from gradwhy.static.rewrites import block_of, indent_of, whole_lines_out, with_keyword
 from gradwhy.static.turns import moved_into, turn_of
 
-_NOT_COMPUTED = frozenset("randn rand randint zeros ones tensor arange linspace eye empty full manual_seed load".split())
+_NOT_COMPUTED = frozenset(
+    [
+        "randn",
+        "rand",
+        "randint",
+        "zeros",
+        "ones",
+        "tensor",
+        "arange",
+        "linspace",
+        "eye",
+        "empty",
+        "full",
+        "manual_seed",
+        "load",
+    ]
+)
 _BETWEEN = frozenset({"step", "zero_grad", "clip_grad_norm_", "clip_grad_value_", "unscale_", "update"})
 
 

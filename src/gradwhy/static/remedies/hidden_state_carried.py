@@ -14,7 +14,10 @@ from gradwhy.static.rebinding import may_bind
 from gradwhy.static.remedy import Fault, Spot, replace
 from gradwhy.static.rewrites import block_of, indent_of
 
-_TENSORS = frozenset("zeros ones randn rand full empty zeros_like ones_like randn_like clone new_zeros detach stack".split())
+_TENSORS = frozenset({
+    "zeros", "ones", "randn", "rand", "full", "empty", "zeros_like", "ones_like", "randn_like", "clone",
+    "new_zeros", "detach", "stack",
+})  # fmt: skip
 
 
 def remedies(fault: Fault) -> Iterable[Fix]:
@@ -90,7 +93,7 @@ def _reads(source: SourceText, statement: ast.stmt, name: str) -> list[ast.expr]
         if dotted_name(node) != name or not isinstance(node, (ast.Name, ast.Attribute)):
             continue
         parent = source.parents.get(node)
-        asks = isinstance(parent, (ast.Attribute, ast.Compare)) or isinstance(parent, ast.Subscript)
+        asks = isinstance(parent, (ast.Attribute, ast.Compare, ast.Subscript))
         if isinstance(node.ctx, ast.Load) and not asks and node.lineno <= (statement.end_lineno or statement.lineno):
             found.append(node)
     return sorted(found, key=lambda n: (n.lineno, n.col_offset))
@@ -138,7 +141,9 @@ def _kind(fault: Fault, name: str) -> str:
         return ""
     if said == last and not _unpacked(source, name):
         return "tensor"
-    layers = {called(n).removesuffix("Cell") for n in ast.walk(source.tree or ast.Module([], [])) if isinstance(n, ast.Call)}
+    layers = {
+        called(n).removesuffix("Cell") for n in ast.walk(source.tree or ast.Module([], [])) if isinstance(n, ast.Call)
+    }
     layers &= {"LSTM", "GRU", "RNN"}
     return "" if not layers or ("LSTM" in layers and len(layers) > 1) else "tuple" if "LSTM" in layers else "tensor"
 
@@ -152,7 +157,11 @@ def _kind_of(source: SourceText, value: ast.expr) -> str:
         return "tensor" if isinstance(value, ast.BinOp) else ""
     if called(value) in _TENSORS:
         return "tensor"
-    made = [n for n in ast.walk(source.tree or ast.Module([], [])) if isinstance(n, ast.FunctionDef) and n.name == called(value)]
+    made = [
+        n
+        for n in ast.walk(source.tree or ast.Module([], []))
+        if isinstance(n, ast.FunctionDef) and n.name == called(value)
+    ]
     kinds = {
         _kind_of(source, r.value) for f in made for r in ast.walk(f) if isinstance(r, ast.Return) and r.value is not None
     } - {""}  # fmt: skip
@@ -213,7 +222,11 @@ def _after_the_pass(fault: Fault, statement: ast.stmt, surface: Spot, kinds: dic
     """``h = h.detach()`` behind ``backward()``, where the same function has both."""
     source = fault.source
     failing = source.statement(surface.node) if surface.file == fault.file else None
-    if failing is None or source.function(failing) is not source.function(statement) or block_of(source, failing) is None:
+    if (
+        failing is None
+        or source.function(failing) is not source.function(statement)
+        or block_of(source, failing) is None
+    ):
         return None
     span = source.span(failing)
     outer = block_of(source, failing) or []

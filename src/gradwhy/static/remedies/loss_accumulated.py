@@ -92,7 +92,9 @@ def _some_number(source: SourceText, given: list[ast.expr]) -> bool:
 
 
 def _ends_without_graph(value: ast.expr) -> bool:
-    return isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute) and value.func.attr in ("detach", "numpy")
+    return (
+        isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute) and value.func.attr in ("detach", "numpy")
+    )
 
 
 def _goes_backward(source: SourceText, name: str) -> bool:
@@ -165,7 +167,9 @@ def _backward_of_the_term(
     if not isinstance(term, ast.Name) or not isinstance(call.func, ast.Attribute) or block is None or at is None:
         return
     between = block[block.index(statement) + 1 : block.index(at)] if at in block else []
-    if block.index(at) < block.index(statement) or term.id in {n for s in between for t in targets(s) for n in bound_names(t)}:
+    if block.index(at) < block.index(statement) or term.id in {
+        n for s in between for t in targets(s) for n in bound_names(t)
+    }:
         return
     edits = [*detached(fault, term), replace(fault, call.func.value, term.id)]
     edits += [without_argument(fault, call, k.value) for k in call.keywords if k.arg == "retain_graph"][:1]
@@ -214,7 +218,12 @@ def _reset_before(fault: Fault, loop: ast.AST, total: str) -> Iterable[Fix]:
     if start is None or not isinstance(loop, (ast.For, ast.While)) or read_after(source, loop, total):
         return
     block = block_of(source, loop)
-    if block is None or start not in block or block.index(start) > block.index(loop) or start.lineno != start.end_lineno:
+    if (
+        block is None
+        or start not in block
+        or block.index(start) > block.index(loop)
+        or start.lineno != start.end_lineno
+    ):
         return
     first = loop.body[0]
     if first.lineno == loop.lineno or source.line(start.lineno).strip() != source.segment(start):

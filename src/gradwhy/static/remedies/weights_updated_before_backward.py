@@ -40,7 +40,9 @@ def _turns(source: SourceText, step: Spot, surface: Spot) -> Iterator[tuple[list
     helper = source.function(one)
     if not isinstance(helper, ast.FunctionDef) or source.function(other) is not helper:
         return
-    uses = [n for n in ast.walk(source.tree or ast.Module([], [])) if isinstance(n, ast.Call) and called(n) == helper.name]
+    uses = [
+        n for n in ast.walk(source.tree or ast.Module([], [])) if isinstance(n, ast.Call) and called(n) == helper.name
+    ]
     statements = [source.parents.get(n) for n in uses]
     if len(statements) == 2 and all(isinstance(s, ast.Expr) for s in statements):
         a, b = statements
@@ -64,7 +66,9 @@ def _one_step(fault: Fault, block: list[ast.stmt], first: int, last: int) -> Ite
     if not later and _trained_elsewhere(source, block[last:]):
         return
     gone = [block[first], *(part for part in between if _receiver(part, "zero_grad") == receiver)]
-    if any(_receiver(part, "zero_grad") not in ("", receiver) for part in between) or not all(_alone(source, p) for p in gone):
+    if any(_receiver(part, "zero_grad") not in ("", receiver) for part in between) or not all(
+        _alone(source, p) for p in gone
+    ):
         return
     edits = [whole_lines_out(fault, part.lineno, part.end_lineno or part.lineno) for part in gone]
     if not later:
