@@ -83,6 +83,7 @@ NOT_SURE = [
     Case("self.scale += x", "self.scale = nn.Parameter(torch.ones(1))\nself.scale += x\nprint(self.scale)\n", None),
     Case("total += x", function("total += x", "return total", head="def f(x):"), None),
     Case("self.act(x)", "class A:\n    def __init__(self):\n        self.act = nn.ReLU(inplace=True)\n    def forward(self, x):\n        self.act(x)\n        return x\n", None),
+    Case("y[i]", function("y = x.sigmoid()", "for i in range(1, 5):", "    y[i] = y[i - 1] * w", "return y"), None, spots={"saved": "y[i - 1] * w"}),
     Case("y.resize_(3)", function("y = g(x)", "y.resize_(3)", "return y"), None),
     Case("y.data[0]", function("y = g(x)", "y.data[0] = 1", "return y"), None),
     Case("z.relu_()", function("z = g(x)", "y = z.relu_()", "return y + z"), None),
@@ -102,6 +103,7 @@ LEAVES = [
     Case("w *= 0.1", "import torch\nw = torch.randn(3, requires_grad=True)\nw *= 0.1\n", "import torch\nw = torch.randn(3, requires_grad=True)\nwith torch.no_grad():\n    w *= 0.1\n", "headline-leaf"),
     Case("x.sub_(self.mean)", function("x = x.sub_(self.mean).div_(self.std)", "return self.net(x)", head="def forward(self, x):"),
          function("x = x.sub(self.mean).div(self.std)", "return self.net(x)", head="def forward(self, x):"), "headline-leaf"),
+    Case("self.pos[i, 0]", "import torch\n" + function("self.pos[i, 0] = sin", "self.pos[i, 1] = cos"), "import torch\n" + function("with torch.no_grad():", "    self.pos[i, 0] = sin", "    self.pos[i, 1] = cos"), "headline-leaf"),
     Case("w -= lr * w.grad", loop("w -= lr * w.grad"), None, "headline-leaf"),
 ]  # fmt: skip
 
@@ -136,7 +138,7 @@ KEPT = [
     Case("self.rows.setdefault(k, [])", function("self.rows.setdefault(k, []).append(x)"), function("self.rows.setdefault(k, []).append(x.detach())"), "headline-kept"),
     Case("log.append((loss, step))", loop("log.append((loss, step))"), None, "headline-kept"),
     Case("total += value", loop("value = loss.item()", "total += value"), None, "headline-kept"),
-    Case("self.total += value", "class M:\n    def add(self, value):\n        self.total += value\nm.add(loss)\nm.add(loss.item())\n", None, "headline-kept"),
+    Case("self.total += value", "class M:\n    def add(self, value):\n        self.total += value\nm.add(loss)\nm.add(loss.item())\n", "class M:\n    def add(self, value):\n        self.total += value\nm.add(loss.detach())\nm.add(loss.item())\n", "headline-kept"),
     Case("self.total += value", "class M:\n    def add(self, value):\n        self.total += value\nm.add(loss)\nm.add(other)\n", "class M:\n    def add(self, value):\n        self.total += value.detach()\nm.add(loss)\nm.add(other)\n", "headline-kept"),
     Case("total += loss", loop("total += loss", "if last:", "    total.backward()"), None, "headline-kept"),
 ]  # fmt: skip
@@ -171,8 +173,14 @@ STATES = [
          "h = torch.zeros(4)\n" + loop("for y in x:", "    h = cell(y, h)", "loss = f(h)", "loss.backward()", "h = h.detach()"), spots=BACK),
     Case("self.cell(x, self.h)", "class A:\n    def step(self, x):\n        if self.h is None:\n            self.h = torch.zeros(4)\n        self.h = self.cell(x, self.h)\n        loss = f(self.h)\n        loss.backward()\n",
          "class A:\n    def step(self, x):\n        if self.h is None:\n            self.h = torch.zeros(4)\n        self.h = self.cell(x, self.h.detach())\n        loss = f(self.h)\n        loss.backward()\n", spots=BACK),
+    Case("0.9 * m + r", "m = 0.0\n" + loop("r = net(x)", "m = 0.9 * m + r", "loss = f(m)", "loss.backward()"), "m = 0.0\n" + loop("r = net(x)", "m = 0.9 * m + r", "loss = f(m)", "loss.backward()", "m = m.detach()"), spots=BACK),
+    Case("self.rnn(x, self.s)", "class A:\n    def __init__(self):\n        self.s = None\n        self.rnn = LSTM(3, 4)\n    def forward(self, x):\n        out, self.s = self.rnn(x, self.s)\n        return out\n" + loop("loss = f(net(x))", "loss.backward()"),
+         "class A:\n    def __init__(self):\n        self.s = None\n        self.rnn = LSTM(3, 4)\n    def forward(self, x):\n        out, self.s = self.rnn(x, self.s)\n        self.s = tuple(part.detach() for part in self.s)\n        return out\n" + loop("loss = f(net(x))", "loss.backward()"), spots=BACK),
+    Case("self.cell(x, self.h)", "net = A()\nclass A:\n    def forward(self, x):\n        self.h = self.cell(x, self.h)\n        return self.h\nfor seq in data:\n    for x in seq:\n        y = net(x)\n    loss = f(y)\n    loss.backward()\n",
+         "net = A()\nclass A:\n    def forward(self, x):\n        self.h = self.cell(x, self.h)\n        return self.h\nfor seq in data:\n    for x in seq:\n        y = net(x)\n    loss = f(y)\n    loss.backward()\n    net.h = net.h.detach()\n", spots=BACK, name="net.h"),
     Case("self.v.zero_()", "import torch\ndef reset(self):\n    self.v.zero_()\n", "import torch\ndef reset(self):\n    self.v = torch.zeros_like(self.v)\n", spots={}),
     Case("self.cell(x, self.h)", "class A:\n    def forward(self, x):\n        self.h = self.cell(x, self.h)\n        return self.h\nfor seq in data:\n    for x in seq:\n        y = net(x)\n    loss = f(y)\n    loss.backward()\n", None, spots=BACK, name="net.h"),
+    Case("net(x, state)", "state = None\nnet = nn.LSTM(3, 4)\nold = nn.GRU(3, 4)\n" + loop("out, state = net(x, state)", "loss = f(out)", "loss.backward()"), None, spots=BACK, name="state"),
     Case("net(x, state)", loop("out, state = net(x, state)", "loss = f(out)", "loss.backward()"), None, spots=BACK),
 ]  # fmt: skip
 
@@ -201,6 +209,8 @@ REUSED = [
          "def fit():\n    def closure():\n        opt.zero_grad()\n        out = net(x0)\n        loss = f(out)\n        loss.backward()\n        return loss\n    opt.step(closure)\n", spots=BACK),
     Case("scale.exp()", "w = scale.exp()\n" + loop("loss = f(x * w)", "loss.backward()") + "print(w)\n", None, spots=BACK),
     Case("scale.exp()", "w = scale.exp()\n" + loop("scale = f(x)", "loss = f(x * w)", "loss.backward()"), None, spots=BACK),
+    Case("f(out)", "out = net(x0)\nloss = f(out)\n" + loop("opt.zero_grad()", "loss.backward()"), loop("opt.zero_grad()", "out = net(x0)", "loss = f(out)", "loss.backward()"), spots=BACK),
+    Case("f(out)", "out = net(x0)\nprint(1)\nloss = f(out)\n" + loop("opt.zero_grad()", "loss.backward()"), None, spots=BACK),
     Case("a.backward()", loop("a.backward()", "b.backward()", "opt.step()"), loop("(a + b).backward()", "opt.step()"), spots={"surfaces": "b.backward()"}),
     Case("a.backward()", loop("a.backward()", "log(w.grad)", "b.backward()", "opt.step()"), loop("a.backward(retain_graph=True)", "log(w.grad)", "b.backward()", "opt.step()"), spots={"surfaces": "b.backward()"}),
     Case("a.backward()", loop("a.backward()", "opt.step()", "b.backward()", "opt.step()"), None, spots={"surfaces": "b.backward()"}),

@@ -7,8 +7,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from gradwhy.findings import Edit
-from gradwhy.source.slicing import dotted_name
+from gradwhy.source.slicing import definitions, dotted_name
 from gradwhy.source.text import SourceText, Span
+from gradwhy.static.numbers import called
 from gradwhy.static.rebinding import may_bind, read_after
 from gradwhy.static.remedy import Fault, Written, replace
 from gradwhy.static.rewrites import indent_of, without_argument
@@ -36,6 +37,12 @@ _FLAG_AT = {
     "celu": 2, "dropout": 3, "threshold": 3,
 }  # fmt: skip
 """Which positional argument is ``inplace`` (torch.nn, torch.nn.functional)."""
+
+
+_EMPTY = frozenset({
+    "zeros", "ones", "empty", "full", "zeros_like", "ones_like", "empty_like", "full_like", "new_zeros", "new_ones",
+    "new_empty", "new_full", "clone", "rand", "randn",
+})  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +130,9 @@ def _parts(fault: Fault, statement: ast.stmt, target: ast.Subscript) -> Rewrite 
     saved = fault.spot("saved")
     if saved is not None and saved.file == fault.file and source.function(saved.node) is source.function(statement):
         reads = _parts_read(saved.node, base)
+        if reads and not _made_empty(source, statement, base):
+            # What made it may have saved it as well.
+            return None
         if reads:
             edits = [_after(fault, read, ".clone()") for read in reads]
             return Rewrite("fix-copy", f"{source.segment(reads[0])}.clone()", tuple(edits))
@@ -136,6 +146,16 @@ def _parts(fault: Fault, statement: ast.stmt, target: ast.Subscript) -> Rewrite 
     start = Span(at.line, at.column, at.line, at.column)
     text = f"{base} = {base}.clone()"
     return Rewrite("fix-copy", text, (replace(fault, start, f"{text}\n{indent_of(source, at.line)}"),))
+
+
+def _made_empty(source: SourceText, statement: ast.stmt, base: str) -> bool:
+    """Whether a tensor was made of nothing but a shape, or is a copy: no operation has saved it then."""
+    scope = source.function(statement) or source.tree
+    found = [
+        value for bound, value, node in definitions(scope or ast.Module([], []))
+        if base in bound and isinstance(node, ast.Assign) and any(dotted_name(t) == base for t in node.targets)
+    ]  # fmt: skip
+    return bool(found) and all(isinstance(value, ast.Call) and called(value) in _EMPTY for value in found)
 
 
 def _in_loop(source: SourceText, node: ast.AST) -> bool:

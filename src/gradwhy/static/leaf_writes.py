@@ -28,7 +28,7 @@ def is_update(fault: Fault) -> bool:
     function = source.function(statement)
     if getattr(function, "name", "") in _FORWARD:
         return False
-    if name.rpartition(".")[2] in ("weight", "bias") or any(item.kind == "parameter" for item in fault.evidence):
+    if "." in name or any(item.kind == "parameter" for item in fault.evidence):
         return True
     given = {a.arg for a in ast.walk(function.args) if isinstance(a, ast.arg)} if function is not None else set()
     return name not in given and not (function is not None and read_after(source, statement, name))
@@ -45,9 +45,10 @@ def without_gradients(fault: Fault) -> list[Edit]:
     if block is None:
         return []
     first = last = block.index(statement)
-    while first and _writes(block[first - 1]):
+    base = written(statement)
+    while first and _writes(block[first - 1], base):
         first -= 1
-    while last + 1 < len(block) and _writes(block[last + 1]):
+    while last + 1 < len(block) and _writes(block[last + 1], base):
         last += 1
     at = source.span(block[first])
     end = block[last].end_lineno or block[last].lineno
@@ -81,9 +82,11 @@ def _only_writes(statement: ast.stmt) -> bool:
     )
 
 
-def _writes(statement: ast.stmt) -> bool:
-    """``w -= lr * w.grad`` and ``w.grad.zero_()`` beside it."""
+def _writes(statement: ast.stmt, base: str) -> bool:
+    """``w -= lr * w.grad`` and ``w.grad.zero_()`` beside it, and what else writes to the same leaf."""
     name = written(statement)
+    if name == base:
+        return True
     reads_grad = any(read.rpartition(".")[2] == "grad" for read in names_read(statement))
     return bool(name) and reads_grad
 

@@ -98,8 +98,11 @@ def _bound(scope: ast.AST) -> Iterator[str]:
 
 
 def _root(node: ast.AST) -> str:
-    while isinstance(node, (ast.Subscript, ast.Call, ast.Attribute)):
-        node = node.func if isinstance(node, ast.Call) else node.value
+    while isinstance(node, (ast.Subscript, ast.Call)):
+        if isinstance(node, ast.Call):
+            node = node.func
+        else:
+            node = node.value
     return dotted_name(node)
 
 
@@ -112,10 +115,8 @@ def _shared_with(value: ast.expr) -> str:
         elif isinstance(node, ast.Call):
             if not isinstance(node.func, ast.Attribute) or node.func.attr not in _VIEWS:
                 return ""
-            if dotted_name(node.func.value) == "torch":
-                node = node.args[0] if node.args else ast.Constant(None)
-            else:
-                node = node.func.value
+            on_torch = dotted_name(node.func.value) == "torch"
+            node = (node.args or [ast.Constant(None)])[0] if on_torch else node.func.value
         elif isinstance(node, ast.Attribute) and node.attr in _VIEWS:
             node = node.value
         else:

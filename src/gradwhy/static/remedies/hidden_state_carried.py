@@ -11,7 +11,7 @@ from gradwhy.source.text import SourceText, Span
 from gradwhy.static.leaf_writes import torch_name
 from gradwhy.static.numbers import called
 from gradwhy.static.rebinding import may_bind
-from gradwhy.static.remedy import Fault, Spot, replace
+from gradwhy.static.remedy import Fault, Spot, Written, replace
 from gradwhy.static.rewrites import block_of, indent_of
 
 _TENSORS = frozenset({
@@ -46,7 +46,7 @@ def remedies(fault: Fault) -> Iterable[Fix]:
     if not all(kinds.values()):
         return
     once = _once_a_pass(fault, statement, surface)
-    if once and not any(_may_be_none(source, statement, name, found) for name, found in reads.items()):
+    if once and not any(_begins_otherwise(source, statement, name, found) for name, found in reads.items()):
         edits = [
             replace(fault, read, _detached(source.segment(read), kinds[name]))
             for name, found in reads.items() for read in found
@@ -54,6 +54,10 @@ def remedies(fault: Fault) -> Iterable[Fix]:
         yield _fix(edits[0].new_text, edits)
         return
     edit = _after_the_pass(fault, statement, surface, kinds)
+    if edit is None and once and not any(_read_below(source, statement, name) for name in reads):
+        edit = _appended(fault, statement, kinds)
+    if edit is None and not once:
+        edit = _from_outside(fault, statement, surface, kinds)
     if edit is not None:
         yield _fix(edit.new_text.strip().partition("\n")[0], [edit])
 
@@ -139,13 +143,14 @@ def _kind(fault: Fault, name: str) -> str:
         return found.pop()
     if found:
         return ""
-    if said == last and not _unpacked(source, name):
-        return "tensor"
     layers = {
         called(n).removesuffix("Cell") for n in ast.walk(source.tree or ast.Module([], [])) if isinstance(n, ast.Call)
     }
     layers &= {"LSTM", "GRU", "RNN"}
-    return "" if not layers or ("LSTM" in layers and len(layers) > 1) else "tuple" if "LSTM" in layers else "tensor"
+    if layers:
+        # An LSTM's state is a pair (torch.nn.LSTM).
+        return "tuple" if layers == {"LSTM"} else "" if "LSTM" in layers else "tensor"
+    return "tensor" if said == last and not _unpacked(source, name) else ""
 
 
 def _kind_of(source: SourceText, value: ast.expr) -> str:
@@ -180,16 +185,19 @@ def _detached(text: str, kind: str) -> str:
     return f"{text}.detach()" if kind == "tensor" else f"tuple(part.detach() for part in {text})"
 
 
-def _may_be_none(source: SourceText, statement: ast.stmt, name: str, reads: list[ast.expr]) -> bool:
-    values = _values(source, statement, name)
-    if not any(isinstance(v, ast.Constant) and v.value is None for v in values):
-        function = source.function(statement)
-        return bool(function is not None and name in {a.arg for a in ast.walk(function.args) if isinstance(a, ast.arg)})
+def _begins_otherwise(source: SourceText, statement: ast.stmt, name: str, reads: list[ast.expr]) -> bool:
+    """Whether the state may be None, or a number, where it is read: at the start, or for a caller that gives none."""
+    starts = [v.value for v in _values(source, statement, name) if isinstance(v, ast.Constant)]
     scope = source.function(statement) or source.tree
-    return not any(
+    if not starts:
+        return isinstance(scope, ast.FunctionDef) and name in {
+            a.arg for a in ast.walk(scope.args) if isinstance(a, ast.arg)
+        }
+    asked = any(
         isinstance(n, ast.Compare) and dotted_name(n.left) == name and n.lineno <= reads[0].lineno
         for n in ast.walk(scope or ast.Module([], []))
     )
+    return not asked or any(start is not None for start in starts)
 
 
 def _once_a_pass(fault: Fault, statement: ast.stmt, surface: Spot) -> bool:
@@ -228,16 +236,51 @@ def _after_the_pass(fault: Fault, statement: ast.stmt, surface: Spot, kinds: dic
         or block_of(source, failing) is None
     ):
         return None
-    span = source.span(failing)
     outer = block_of(source, failing) or []
     holds = [part for part in outer if part is statement or statement in set(ast.walk(part))]
     if not holds or outer.index(holds[0]) >= outer.index(failing):
         return None
+    return _appended(fault, failing, kinds)
+
+
+def _appended(where: Written, statement: ast.stmt, kinds: dict[str, str]) -> Edit | None:
+    """The lines that detach the states, behind a statement on lines of its own."""
+    source, span = where.source, where.source.span(statement)
     if source.line(span.end_line)[span.end_column - 1 :].strip() or source.line(span.line)[: span.column - 1].strip():
         return None
     indent = indent_of(source, span.line)
     text = "".join(f"\n{indent}{name} = {_detached(name, kind)}" for name, kind in kinds.items())
-    return replace(fault, Span(span.end_line, span.end_column, span.end_line, span.end_column), text)
+    return replace(where, Span(span.end_line, span.end_column, span.end_line, span.end_column), text)
+
+
+def _read_below(source: SourceText, statement: ast.stmt, name: str) -> bool:
+    """Whether the rest of the function reads the state: the loss may come from it."""
+    scope = source.function(statement) or source.tree
+    last = statement.end_lineno or statement.lineno
+    return any(
+        dotted_name(n) == name and isinstance(getattr(n, "ctx", None), ast.Load) and getattr(n, "lineno", 0) > last
+        for n in ast.walk(scope or ast.Module([], []))
+    )
+
+
+def _from_outside(fault: Fault, statement: ast.stmt, surface: Spot, kinds: dict[str, str]) -> Edit | None:
+    """``net.mem = net.mem.detach()`` behind ``backward()``, where one name there holds the object that keeps the state."""
+    source, failing = surface.source, surface.source.statement(surface.node)
+    owner = next((o for o in fault.source.enclosing(statement) if isinstance(o, ast.ClassDef)), None)
+    if failing is None or owner is None or len(kinds) != 1:
+        return None
+    state, kind = next(iter(kinds.items()))
+    if not state.startswith("self.") or kind != "tensor":
+        return None
+    made = [
+        n for n in ast.walk(source.tree or ast.Module([], [])) if isinstance(n, ast.Call) and called(n) == owner.name
+    ]
+    holder = source.parents.get(made[0]) if len(made) == 1 else None
+    if not isinstance(holder, ast.Assign) or holder.value is not made[0] or not isinstance(holder.targets[0], ast.Name):
+        return None
+    if source.function(holder) not in (None, source.function(failing)):
+        return None
+    return _appended(surface, failing, {state.replace("self", holder.targets[0].id, 1): kind})
 
 
 def _half_detached(fault: Fault, reads: dict[str, list[ast.expr]]) -> list[Edit]:

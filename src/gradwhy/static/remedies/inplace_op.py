@@ -18,6 +18,7 @@ def remedies(fault: Fault) -> Iterable[Fix]:
             yield Fix(title=Message("inplace-op.fix-no-grad"), applicability="unsafe", edits=tuple(edits))
         return
     new = rewritten(fault)
-    if new is not None:
+    # A copy of a leaf in its own place would be no leaf.
+    if new is not None and not (new.key == "fix-copy" and fault.headline == "headline-leaf"):
         title = Message(f"inplace-op.{new.key}", {"result": Code(new.result)})
         yield Fix(title=title, applicability="unsafe", edits=new.edits)

@@ -39,6 +39,26 @@ def remedies(fault: Fault) -> Iterable[Fix]:
             applicability="safe",
             edits=tuple(edits),
         )
+        return
+    given = _given_by_callers(source, value)
+    if given:
+        edits = [edit for each in given for edit in detached(fault, each)]
+        title = Message("loss-accumulated.fix", {"result": Code(_detached_text(source, given[0]))})
+        yield Fix(title=title, applicability="safe", edits=tuple(edits))
+
+
+def _given_by_callers(source: SourceText, value: ast.expr) -> list[ast.expr]:
+    """Where some callers give numbers and some tensors: the tensors, one of each call."""
+    function = source.function(value)
+    if not isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)) or is_number(source, value):
+        return []
+    parameters = {a.arg for a in ast.walk(function.args) if isinstance(a, ast.arg)} - {"self"}
+    calls = [each for each in given_for(source, function, names_read(value) & parameters) if each]
+    tensors = [[given for given in each if not is_number(source, given)] for each in calls]
+    found = [each for each in tensors if each]
+    if len(found) == len(calls) or any(len(each) != 1 or not isinstance(each[0], _SIMPLE) for each in found):
+        return []
+    return [each[0] for each in found if not _ends_without_graph(each[0])]
 
 
 def detached(fault: Fault, value: ast.expr) -> list[Edit]:
