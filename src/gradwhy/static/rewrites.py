@@ -74,6 +74,19 @@ def without_argument(where: Written, call: ast.Call, argument: ast.expr) -> Edit
     return replace(where, own, "")
 
 
+SIMPLE = (ast.Name, ast.Attribute, ast.Call, ast.Subscript)
+"""Expressions that a method can be called on without brackets."""
+
+
+def detached(where: Written, value: ast.expr) -> list[Edit]:
+    """``value.detach()``, with brackets where it needs them."""
+    span = where.source.span(value)
+    before, after = ("", ".detach()") if isinstance(value, SIMPLE) else ("(", ").detach()")
+    end = replace(where, Span(span.end_line, span.end_column, span.end_line, span.end_column), after)
+    start = replace(where, Span(span.line, span.column, span.line, span.column), before)
+    return [start, end] if before else [end]
+
+
 def block_of(source: SourceText, statement: ast.AST) -> list[ast.stmt] | None:
     """The list of statements that a statement stands in."""
     parent = source.parents.get(statement)

@@ -5,12 +5,12 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from gradwhy.findings import Code, Edit, Fix, Message
+from gradwhy.findings import Code, Fix, Message
 from gradwhy.source.slicing import bound_names, dotted_name, names_read, targets
-from gradwhy.source.text import SourceText, Span
+from gradwhy.source.text import SourceText
 from gradwhy.static.numbers import called
-from gradwhy.static.remedy import Fault, Spot, replace
-from gradwhy.static.rewrites import block_of
+from gradwhy.static.remedy import Fault, Spot
+from gradwhy.static.rewrites import block_of, detached
 
 CAUSE = "freed-graph-reused"
 
@@ -51,7 +51,7 @@ def _detached(fault: Fault, block: list[ast.stmt], last: int, name: str) -> Iter
     if bool(first) == bool(second):
         return
     area = block[made[0] + 1 : passes[0]] if second else block[passes[0] + 1 : last]
-    edits = [_detach(fault, read) for part in area for read in _given(source, part, name)]
+    edits = [edit for part in area for read in _given(source, part, name) for edit in detached(fault, read)]
     if edits and not any(name in _bound(part) for part in block[made[0] + 1 : last]):
         title = Message(f"{CAUSE}.fix-detach", {"name": Code(f"{name}.detach()")})
         yield Fix(title=title, applicability="safe" if second else "unsafe", edits=tuple(edits))
@@ -82,17 +82,8 @@ def stored_without_graph(fault: Fault, statement: ast.stmt, surface: Spot) -> It
     updates = [i for i, part in enumerate(before) if isinstance(part, ast.Expr) and _calls(part, function.name)]
     losses = [i for i, part in enumerate(before) if dotted_name(loss) in _bound(part)]
     if len(updates) == 1 and losses and losses[-1] < updates[0]:
-        span = source.span(statement.value)
-        wrap = not isinstance(statement.value, (ast.Name, ast.Attribute, ast.Call, ast.Subscript))
-        edits = [replace(fault, _at(span.end_line, span.end_column), ").detach()" if wrap else ".detach()")]
-        if wrap:
-            edits.append(replace(fault, _at(span.line, span.column), "("))
         title = Message(f"{CAUSE}.fix-detach", {"name": Code(kept)})
-        yield Fix(title=title, applicability="safe", edits=tuple(edits))
-
-
-def _at(line: int, column: int) -> Span:
-    return Span(line, column, line, column)
+        yield Fix(title=title, applicability="safe", edits=tuple(detached(fault, statement.value)))
 
 
 def _bound(statement: ast.AST) -> set[str]:
@@ -135,8 +126,3 @@ def _given(source: SourceText, statement: ast.stmt, name: str) -> list[ast.expr]
         and not isinstance(source.parents.get(n), ast.Attribute)
         and not (isinstance(parent := source.parents.get(n), ast.Call) and called(parent) == "len")
     ]  # fmt: skip
-
-
-def _detach(fault: Fault, read: ast.expr) -> Edit:
-    span = fault.source.span(read)
-    return replace(fault, _at(span.end_line, span.end_column), ".detach()")

@@ -6,13 +6,14 @@ import ast
 from collections.abc import Iterable, Iterator
 
 from gradwhy.findings import Code, Edit, Fix, Message
-from gradwhy.source.slicing import definitions, dotted_name, targets
+from gradwhy.source.slicing import definitions, dotted_name, names_read, targets
 from gradwhy.source.text import SourceText, Span
+from gradwhy.static.fresh import base_of
 from gradwhy.static.leaf_writes import torch_name
 from gradwhy.static.numbers import called
 from gradwhy.static.rebinding import may_bind
 from gradwhy.static.remedy import Fault, Spot, Written, replace
-from gradwhy.static.rewrites import block_of, indent_of
+from gradwhy.static.rewrites import block_of, detached, indent_of
 
 _TENSORS = frozenset({
     "zeros", "ones", "randn", "rand", "full", "empty", "zeros_like", "ones_like", "randn_like", "clone",
@@ -32,6 +33,10 @@ def remedies(fault: Fault) -> Iterable[Fix]:
         return
     surface = fault.spot("surfaces")
     if not isinstance(statement, ast.Assign) or surface is None:
+        return
+    if _stored_after_the_pass(source, statement, surface):
+        edits = detached(fault, statement.value)
+        yield _fix(f"{source.segment(statement.targets[0])} = ….detach()", edits)
         return
     states = [part for target in statement.targets for part in _flat(target) if dotted_name(part)]
     reads = {dotted_name(state): _reads(source, statement, dotted_name(state)) for state in states}
@@ -77,6 +82,16 @@ def _zeroed(fault: Fault, statement: ast.stmt) -> Edit | None:
     if call.func.attr != "zero_" or not name or not may_bind(source, statement, name):
         return None
     return replace(fault, call, f"{name} = {torch}.zeros_like({name})")
+
+
+def _stored_after_the_pass(source: SourceText, statement: ast.Assign, surface: Spot) -> bool:
+    """``bank[i] = 0.9 * bank[i] + 0.1 * z`` behind ``backward()``: no loss of this turn comes from it."""
+    target = statement.targets[0]
+    failing = source.statement(surface.node) if surface.source is source else None
+    block = block_of(source, statement)
+    if not isinstance(target, ast.Subscript) or failing is None or block is None or failing not in block:
+        return False
+    return base_of(target) in names_read(statement.value) and block.index(failing) < block.index(statement)
 
 
 def _flat(target: ast.expr) -> Iterator[ast.expr]:

@@ -5,16 +5,15 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable
 
-from gradwhy.findings import Code, Edit, Fix, Message
+from gradwhy.findings import Code, Fix, Message
 from gradwhy.source.slicing import bound_names, definitions, dotted_name, names_read, targets
 from gradwhy.source.text import SourceText, Span
 from gradwhy.static.numbers import given_for, is_number
 from gradwhy.static.rebinding import read_after
 from gradwhy.static.remedy import Fault, replace
-from gradwhy.static.rewrites import block_of, indent_of, whole_lines_out, without_argument
+from gradwhy.static.rewrites import SIMPLE, block_of, detached, indent_of, whole_lines_out, without_argument
 
 _ADDING = ("append", "extend", "add", "appendleft", "update", "insert", "push")
-_SIMPLE = (ast.Name, ast.Attribute, ast.Call, ast.Subscript)
 
 
 def remedies(fault: Fault) -> Iterable[Fix]:
@@ -56,23 +55,14 @@ def _given_by_callers(source: SourceText, value: ast.expr) -> list[ast.expr]:
     calls = [each for each in given_for(source, function, names_read(value) & parameters) if each]
     tensors = [[given for given in each if not is_number(source, given)] for each in calls]
     found = [each for each in tensors if each]
-    if len(found) == len(calls) or any(len(each) != 1 or not isinstance(each[0], _SIMPLE) for each in found):
+    if len(found) == len(calls) or any(len(each) != 1 or not isinstance(each[0], SIMPLE) for each in found):
         return []
     return [each[0] for each in found if not _ends_without_graph(each[0])]
 
 
-def detached(fault: Fault, value: ast.expr) -> list[Edit]:
-    """``value.detach()``, with brackets where it needs them."""
-    span = fault.source.span(value)
-    before, after = ("", ".detach()") if isinstance(value, _SIMPLE) else ("(", ").detach()")
-    end = replace(fault, Span(span.end_line, span.end_column, span.end_line, span.end_column), after)
-    start = replace(fault, Span(span.line, span.column, span.line, span.column), before)
-    return [start, end] if before else [end]
-
-
 def _detached_text(source: SourceText, value: ast.expr) -> str:
     text = " ".join(source.segment(value).split())
-    return f"{text}.detach()" if isinstance(value, _SIMPLE) else f"({text}).detach()"
+    return f"{text}.detach()" if isinstance(value, SIMPLE) else f"({text}).detach()"
 
 
 def _kept_by_call(source: SourceText, node: ast.AST) -> ast.expr | None:
@@ -91,7 +81,7 @@ def _is_tensor(source: SourceText, value: ast.expr) -> bool:
     """Whether a value may be called ``detach()`` on: it isn't a container or a number, whoever calls the function."""
     if isinstance(value, (ast.Tuple, ast.List, ast.Dict, ast.ListComp, ast.GeneratorExp, ast.Starred)):
         return False
-    if is_number(source, value) or _ends_without_graph(value):
+    if _is_list(source, value) or is_number(source, value) or _ends_without_graph(value):
         return False
     function = source.function(value)
     if not isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)):
@@ -105,6 +95,16 @@ def _is_tensor(source: SourceText, value: ast.expr) -> bool:
     calls = list(given_for(source, function, wanted)) if wanted else []
     numbers = [all(is_number(source, given) for given in each) for each in calls if each]
     return not any(numbers) and not (bool(function.args.kwarg) and any(_some_number(source, each) for each in calls))
+
+
+def _is_list(source: SourceText, value: ast.expr) -> bool:
+    scope = source.function(value) or source.tree
+    kinds = (ast.List, ast.Tuple, ast.Dict, ast.ListComp, ast.DictComp)
+    return isinstance(value, ast.Name) and any(
+        value.id in bound and isinstance(node, ast.Assign)
+        and (isinstance(made, kinds) or (isinstance(made, ast.Call) and dotted_name(made.func) in ("list", "dict", "tuple")))
+        for bound, made, node in definitions(scope or ast.Module([], []))
+    )  # fmt: skip
 
 
 def _some_number(source: SourceText, given: list[ast.expr]) -> bool:
