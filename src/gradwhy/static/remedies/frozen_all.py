@@ -15,7 +15,7 @@ from gradwhy.static.remedy import Fault, replace
 def remedies(fault: Fault) -> Iterable[Fix]:
     """The flag's right spelling; else freezing before the new part is added instead of after it."""
     yield from _spelling(fault)
-    yield from _order(fault)
+    yield from order(fault)
 
 
 def _spelling(fault: Fault) -> Iterable[Fix]:
@@ -24,7 +24,7 @@ def _spelling(fault: Fault) -> Iterable[Fix]:
         yield from misspelt_flag.remedies(fault)
 
 
-def _order(fault: Fault) -> Iterable[Fix]:
+def order(fault: Fault) -> Iterable[Fix]:
     """The freeze and the statement before it change places, where that one adds something to the same module."""
     source = fault.source
     freeze = source.statement(fault.node)
@@ -47,8 +47,8 @@ def _order(fault: Fault) -> Iterable[Fix]:
 
 def _adds_to(statement: ast.stmt, names: set[str]) -> bool:
     """``model.fc = ...``, ``attach_head(model, ...)`` and ``model = add_adapters(model, ...)`` add to ``model``."""
-    if isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Attribute):
-        return dotted_name(statement.targets[0].value) in names
+    if isinstance(statement, ast.Assign) and isinstance(statement.targets[0], (ast.Attribute, ast.Subscript)):
+        return dotted_name(statement.targets[0].value).partition(".")[0] in names
     value = statement.value if isinstance(statement, (ast.Assign, ast.Expr)) else None
     if not isinstance(value, ast.Call) or not value.args or not isinstance(value.args[0], ast.Name):
         return False
