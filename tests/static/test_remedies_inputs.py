@@ -445,3 +445,129 @@ def test_floating_point_where_a_gradient_is_wanted(
     cause: str, before: str, at: str, facts: dict[str, Any], expected: str | None
 ) -> None:
     assert after(cause, before, at, **facts) == expected
+
+
+def test_the_parts_of_what_was_joined_are_asked_for() -> None:
+    program = "def jac(u, x, t):\n    p = torch.cat([x, t], dim=1)\n    return torch.autograd.grad(u, p, torch.ones_like(u), create_graph=True)[0]\n"
+    expected = program.replace("torch.autograd.grad(u, p,", "torch.cat(torch.autograd.grad(u, [x, t],").replace(
+        "True)[0]", "True), dim=1)"
+    )
+    asked = {"asked": "torch.autograd.grad(u, p, torch.ones_like(u), create_graph=True)"}
+    assert after("wrong-list-entry", program, "torch.cat([x, t], dim=1)", spots=asked) == expected
+    computed = program.replace("[x, t]", "[x * 2, t]")
+    assert after("wrong-list-entry", computed, "torch.cat([x * 2, t], dim=1)", spots=asked) is None
+
+
+PASSED_ON = "def slope(y, x, **kw):\n    return torch.autograd.grad(y, x, **kw)[0]\n\ng = slope(h, x)\n"
+
+
+def test_a_helper_that_passes_its_keywords_on() -> None:
+    assert after("create_graph-missing", PASSED_ON, "slope(h, x)") == PASSED_ON.replace(
+        "slope(h, x)", "slope(h, x, create_graph=True)"
+    )
+    named = PASSED_ON.replace("**kw):", "create_graph=False):").replace("**kw)", "create_graph=create_graph)")
+    assert after("create_graph-missing", named, "slope(h, x)") == named.replace(
+        "slope(h, x)", "slope(h, x, create_graph=True)"
+    )
+    alone = PASSED_ON.replace(", **kw", "")
+    assert after("create_graph-missing", alone, "slope(h, x)") is None
+    assert after("create_graph-missing", PASSED_ON, "torch.autograd.grad(y, x, **kw)") is None, "kw may have it already"
+
+
+# -- copies, numbers and arrays
+
+
+def test_a_copy_whose_gradient_is_asked_for() -> None:
+    program = "x = (x + d).clamp(0, 1).detach()\n"
+    result = after("detach", program, "(x + d).clamp(0, 1).detach()", symptom="input-no-grad")
+    assert result == "x = (x + d).clamp(0, 1).detach().requires_grad_(True)\n"
+    assert after("detach", program, "(x + d).clamp(0, 1).detach()", symptom="no-graph") == "x = (x + d).clamp(0, 1)\n"
+
+
+TERMS = [
+    ("def l1(net):\n    t = 0.0\n    for p in net.parameters():\n        t += p.abs().sum().item()\n    return t\n", "p.abs().sum().item()"),
+    ("o = o - c * lp[n].item()\no.backward()\n", "lp[n].item()"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("program", "at"), TERMS)
+def test_a_number_that_is_added_up(program: str, at: str) -> None:
+    assert after("item", program, at, symptom="silent-detached-branch") == program.replace(".item()", "")
+    assert after("item", program, at, symptom="no-graph") is None
+
+
+@pytest.mark.parametrize("use", ["xs.append(t)", "torch.tensor(t)", "if t > 3:\n    pass"])
+def test_a_number_that_is_needed_as_one(use: str) -> None:
+    assert after("item", f"t = 1 + v.item()\n{use}\n", "v.item()", symptom="silent-leaf-loss") is None
+
+
+ARRAYS = [
+    ("return np.maximum(a, b).mean()\n", "np.maximum(a, b)", "return torch.maximum(a, b).mean()\n"),
+    ("y = np.exp(x)\n", "np.exp(x)", "y = torch.exp(x)\n"),
+    ("y = np.maximum(x, 0)\n", "np.maximum(x, 0)", None),
+    ("y = np.sum(x, axis=1)\n", "np.sum(x, axis=1)", None),
+    ("plot(y.cpu().numpy())\n", "y.cpu().numpy()", "plot(y.cpu().detach().numpy())\n"),
+    ("def f(y):\n    return y.numpy()\n", "y.numpy()", None),
+    ("z = y.numpy()\nl = f(z)\nl.backward()\n", "y.numpy()", None),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("before", "at", "expected"), ARRAYS)
+def test_what_numpy_refuses(before: str, at: str, expected: str | None) -> None:
+    before = f"def f():\n    {before}" if before.startswith("return") else before
+    expected = f"def f():\n    {expected}" if expected is not None and expected.startswith("return") else expected
+    assert after("numpy-roundtrip", before, at, "headline-refused") == expected
+    assert after("numpy-roundtrip", before, at, "headline-entry") is None
+
+
+OLD = """\
+class Turn(Function):
+    def __init__(self, by, k):
+        super().__init__()
+        self.by = by
+        self.k = k
+
+    def forward(self, x):
+        self.save_for_backward(x)
+        return x * self.k
+
+    def backward(self, g):
+        (x,) = self.saved_tensors
+        return -self.by * g
+
+
+def net(x):
+    return Turn(0.5, 2)(head(x))
+"""
+NEW = '''\
+class Turn(Function):
+    @staticmethod
+    def forward(ctx, x, by, k):
+        ctx.by = by
+        ctx.k = k
+        ctx.save_for_backward(x)
+        return x * ctx.k
+
+    @staticmethod
+    def backward(ctx, g):
+        (x,) = ctx.saved_tensors
+        return -ctx.by * g, None, None
+
+
+def net(x):
+    return Turn.apply(head(x), 0.5, 2)
+'''  # fmt: skip
+
+
+def test_a_function_of_the_old_style_becomes_static() -> None:
+    assert after("custom-backward-wrong", OLD, "Turn(0.5, 2)(head(x))", "headline-legacy") == NEW
+    assert after("custom-backward-wrong", OLD, "forward", "headline-legacy") == NEW
+    held = OLD.replace("Turn(0.5, 2)(head(x))", "x").replace("def net", "turn = Turn(0.5, 2)\n\n\ndef net")
+    assert after("custom-backward-wrong", held, "forward", "headline-legacy") is None, "made once, called elsewhere"
+    default = OLD.replace("by, k)", "by, k=2)")
+    assert after("custom-backward-wrong", default, "forward", "headline-legacy") is None
+    pair = OLD.replace("return -self.by * g", "return (-self.by * g, None)").replace(
+        "def forward(self, x)", "def forward(self, x, y)"
+    )
+    result = after("custom-backward-wrong", pair, "forward", "headline-legacy")
+    assert result is not None and "return (-ctx.by * g, None, None, None)" in result

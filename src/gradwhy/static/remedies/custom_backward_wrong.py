@@ -5,10 +5,11 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable
 
-from gradwhy.findings import Edit, Fix, Message
+from gradwhy.findings import Code, Edit, Fix, Message
 from gradwhy.source.slicing import dotted_name
 from gradwhy.source.text import Span
 from gradwhy.static.leaves import end_of, inserted
+from gradwhy.static.legacy_function import as_static
 from gradwhy.static.remedy import Fault, replace
 from gradwhy.static.rewrites import whole_lines_out
 
@@ -24,6 +25,8 @@ def remedies(fault: Fault) -> Iterable[Fix]:
             yield Fix(title=title, applicability="safe", edits=(replace(fault, fault.node, "None"),))
     elif fault.headline == "headline-once":
         yield from _twice(fault)
+    elif fault.headline == "headline-legacy":
+        yield from _static(fault)
 
 
 def _count(fault: Fault) -> Iterable[Fix]:
@@ -68,3 +71,16 @@ def _twice(fault: Fault) -> Iterable[Fix]:
         edits.append(whole_lines_out(fault, own[0].lineno, own[0].lineno))
     title = Message("custom-backward-wrong.fix-once")
     yield Fix(title=title, applicability="unsafe", edits=tuple(edits))
+
+
+def _static(fault: Fault) -> Iterable[Fix]:
+    """The class of ``C(a)(x)``, or the one that the old ``forward`` stands in."""
+    node, source = fault.node, fault.source
+    inner = node.func if isinstance(node, ast.Call) else None
+    name = dotted_name(inner.func) if isinstance(inner, ast.Call) else ""
+    kinds = [n for n in ast.walk(source.tree or ast.Module([], [])) if isinstance(n, ast.ClassDef)]
+    kind = next((k for k in kinds if k.name == name or node in k.body), None)
+    edits = as_static(fault, kind) if kind is not None else []
+    if kind is not None and edits:
+        title = Message("custom-backward-wrong.fix-static", {"call": Code(f"{kind.name}.apply")})
+        yield Fix(title=title, applicability="unsafe", edits=tuple(edits))
