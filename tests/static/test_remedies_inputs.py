@@ -91,6 +91,8 @@ FLAGS = [
     ("t = q(s)\nt.requires_grad_(False)\n", "t.requires_grad_(False)", "t = q(s)\nt = t.detach()\n"),
     ("x = x + s.sign()\nx.requires_grad = True\n", "x.requires_grad", "x = x + s.sign()\nx = x.detach().requires_grad_()\n"),
     ("z = encode(x)\nz.requires_grad = True\n", "z.requires_grad", None),
+    ("z = encode(x)\nz.requires_grad = True\ng = grad(f(z), z)\n", "z.requires_grad", "z = encode(x)\ng = grad(f(z), z)\n"),
+    ("z = encode(x)\nz.requires_grad = True\ng = grad(f(z), w)\n", "z.requires_grad", None),
     ("for p in net.parameters():\n    p.requires_grad = False\n", "p.requires_grad", None),
     ("x = y\nx.requires_grad = on\n", "x.requires_grad", None),
 ]  # fmt: skip
@@ -124,6 +126,7 @@ def test_a_leaf_that_was_replaced_by_its_update() -> None:
     updated = "\twith torch.no_grad():\n\t\tw -= lr * w.grad\n\tw.grad = None\n"
     expected = program.replace("\tw = w - lr * w.grad\n", updated)
     assert after("non-leaf-grad", program, "w = w - lr * w.grad", headline="headline-rebound") == expected
+    assert after("non-leaf-grad", program, "w - lr * w.grad", spots={"read": "w.grad"}) == expected
     cleared = program + "\tw.grad.zero_()\n"
     result = after("non-leaf-grad", cleared, "w = w - lr * w.grad", headline="headline-rebound")
     assert result == expected.replace("\tw.grad = None\n", "\tw.grad.zero_()\n")
@@ -288,6 +291,8 @@ def test_a_list_that_is_filled_later_and_one_that_is_joined() -> None:
 def test_a_list_with_a_name_of_its_own() -> None:
     program = f"{HEAD}        xs = [A(n)]\n        self.x = xs\n"
     assert after("param-not-registered", program, "self.x = xs") == program.replace("= xs", "= nn.ModuleList(xs)")
+    filled = f"{HEAD}        xs = []\n        for _ in range(n):\n            xs.append(A(n))\n        self.x = xs\n"
+    assert after("param-not-registered", filled, "self.x = xs") == filled.replace("= xs", "= nn.ModuleList(xs)")
     read = program + "        xs.append(B())\n"
     assert after("param-not-registered", read, "self.x = xs") is None, "the ModuleList would not get it"
 

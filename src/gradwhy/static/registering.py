@@ -70,7 +70,8 @@ def _listed(
     where: Written, statement: ast.Assign, made: ast.expr, attribute: str, nn: str, holder: ast.ClassDef
 ) -> list[Edit]:
     source, value = where.source, statement.value
-    kind = _kind([*_elements(made), *_put_in(holder, attribute)])
+    filled = _appended_to(source, statement, value.id) if isinstance(value, ast.Name) else []
+    kind = _kind([*_elements(made), *_put_in(holder, attribute), *filled])
     if not kind or (uses := _uses(where, attribute, f"{nn}.{kind}")) is None:
         return []
     if kind == "ParameterList" and made is not value:
@@ -155,6 +156,13 @@ def _elements(made: ast.expr) -> Iterator[ast.expr]:
         yield from made.values
     elif isinstance(made, ast.DictComp):
         yield made.value
+
+
+def _appended_to(source: SourceText, statement: ast.Assign, name: str) -> list[ast.expr]:
+    """What the function appends to a list under its local name."""
+    scope = source.function(statement) or statement
+    appends = [n for n in ast.walk(scope) if isinstance(n, ast.Call) and dotted_name(n.func) == f"{name}.append"]
+    return [argument for call in appends for argument in call.args[:1]]
 
 
 def _put_in(holder: ast.ClassDef, attribute: str) -> list[ast.expr]:

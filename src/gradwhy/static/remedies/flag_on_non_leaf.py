@@ -6,9 +6,11 @@ import ast
 from collections.abc import Iterable
 
 from gradwhy.findings import Code, Fix, Message
-from gradwhy.source.slicing import dotted_name
+from gradwhy.source.slicing import dotted_name, names_read
+from gradwhy.static.first_use import block_of
 from gradwhy.static.leaves import LEAF, called, flag_last, is_true, whole
 from gradwhy.static.remedy import Fault, replace
+from gradwhy.static.rewrites import whole_lines_out
 
 _PLAIN = frozenset({"torch", "F", "math", "np", "numpy"})
 
@@ -37,6 +39,12 @@ def remedies(fault: Fault) -> Iterable[Fix]:
         edit = replace(fault, statement, f"{name} = {name}{LEAF}")
         title = Message("flag-on-non-leaf.fix-leaf", {"result": Code(edit.new_text)})
         yield Fix(title=title, applicability="unsafe", edits=(edit,))
+    elif isinstance(target, ast.Name) and _is_asked_for(fault, statement, name):
+        # It requires grad already, by its history.
+        if len(block_of(source, statement)) > 1 and statement.end_lineno is not None:
+            edit = whole_lines_out(fault, statement.lineno, statement.end_lineno)
+            title = Message("flag-on-non-leaf.fix-out", {"name": Code(name)})
+            yield Fix(title=title, applicability="safe", edits=(edit,))
 
 
 def _flagged(statement: ast.stmt) -> tuple[ast.expr, bool] | None:
@@ -53,6 +61,18 @@ def _flagged(statement: ast.stmt) -> tuple[ast.expr, bool] | None:
             if not given or (isinstance(given[0], ast.Constant) and isinstance(given[0].value, bool)):
                 return call.func.value, not given or is_true(given[0])
     return None
+
+
+def _is_asked_for(fault: Fault, statement: ast.stmt, name: str) -> bool:
+    """Whether ``torch.autograd.grad`` is asked for the tensor's gradient: that takes computed ones, where ``.grad`` does not."""
+    scope = fault.source.function(statement) or fault.source.tree
+    asked = False
+    for node in ast.walk(scope or ast.Module([], [])):
+        if dotted_name(node) == f"{name}.grad":
+            return False
+        if called(node) == "grad" and isinstance(node, ast.Call) and node.lineno > statement.lineno:
+            asked = asked or any(name in names_read(given) for given in node.args[1:2])
+    return asked
 
 
 def _is_loop_variable(fault: Fault, target: ast.expr) -> bool:

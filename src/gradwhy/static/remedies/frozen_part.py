@@ -10,7 +10,6 @@ from gradwhy.source.slicing import backward_slice, dotted_name
 from gradwhy.static.first_use import use_before
 from gradwhy.static.leaves import called, parameters_of, with_suffix
 from gradwhy.static.remedies import frozen_all, misspelt_flag, requires_grad_missing
-
 from gradwhy.static.remedy import Fault, Spot, replace
 
 # Where the file has one of these, the input may be integers, which can't require grad.

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterable
 
 from gradwhy.findings import Code, Fix, Message
-from gradwhy.source.slicing import dotted_name
+from gradwhy.source.slicing import dotted_name, names_read
 from gradwhy.source.text import SourceText
 from gradwhy.static.first_use import block_of, on_line_before, use_before
 from gradwhy.static.leaves import called, flag_last, whole
@@ -26,6 +26,11 @@ def remedies(fault: Fault) -> Iterable[Fix]:
         yield Fix(title=Message("non-leaf-grad.fix-leaf"), applicability="unsafe", edits=tuple(edits))
         return
     read = fault.spot("read", "surfaces")
+    statement = fault.source.statement(fault.node)
+    if isinstance(statement, ast.Assign) and isinstance(target := statement.targets[0], ast.Name):
+        if {target.id, f"{target.id}.grad"} <= names_read(statement.value):
+            yield from _in_place(fault)
+            return
     if read is not None:
         yield from _retained(read)
 

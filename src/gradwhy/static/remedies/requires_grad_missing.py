@@ -16,14 +16,14 @@ _KEYWORD = MAKERS - {"as_tensor", "from_numpy", "normal"}
 
 def remedies(fault: Fault) -> Iterable[Fix]:
     """``requires_grad=True`` where the tensor is made; where a gradient is asked for by name, before that name is used."""
-    if called(fault.node) in _KEYWORD and isinstance(fault.node, ast.Call) and not _is_operand(fault):
+    name, asked = fault.args.get("name"), fault.spot("asked", "read", "surfaces")
+    found: list[Fix] = []
+    if isinstance(name, Code) and asked is not None and fault.headline == "headline-entry":
+        found = list(flagged(fault, asked, name.text))
+        yield from found
+    if not found and called(fault.node) in _KEYWORD and isinstance(fault.node, ast.Call) and not _is_operand(fault):
         edit = with_keyword(fault, fault.node, "requires_grad", "True")
         yield Fix(title=Message("requires_grad-missing.fix"), applicability="unsafe", edits=(edit,))
-        return
-    name = fault.args.get("name")
-    asked = fault.spot("asked", "read", "surfaces")
-    if isinstance(name, Code) and asked is not None and fault.headline == "headline-entry":
-        yield from flagged(fault, asked, name.text)
     elif fault.headline == "headline" and isinstance(fault.node, ast.BinOp):
         edits = with_suffix(fault, fault.node, ".requires_grad_(True)")
         title = Message("requires_grad-missing.fix-before", {"name": Code(fault.source.segment(fault.node))})
