@@ -506,6 +506,18 @@ def test_a_number_that_is_needed_as_one(use: str) -> None:
     assert after("item", f"t = 1 + v.item()\n{use}\n", "v.item()", symptom="silent-leaf-loss") is None
 
 
+def test_a_sum_that_goes_on_through_steps_stays_a_number() -> None:
+    program = "t = 0.0\nfor x in xs:\n    t = t + f(x).item()\n    l = t * 2\n    l.backward()\n"
+    assert after("item", program, "f(x).item()", symptom="silent-leaf-loss") is None
+    anew = program.replace("    t = t +", "    t = 0.0\n    t = t +")
+    assert after("item", anew, "f(x).item()", symptom="silent-leaf-loss") == anew.replace(".item()", "")
+    source = SourceText("train.py", "def add(self, v):\n    self.t += v.item()\n    return torch.tensor(self.t)\n")
+    at, back = node(source, "v.item()"), node(source, "torch.tensor(self.t)")
+    assert isinstance(back, ast.Call)
+    fault = Fault(cause="item", file="train.py", source=source, node=at, rebuild=back, symptom="no-graph")
+    assert not remedy.fixes(fault)
+
+
 ARRAYS = [
     ("return np.maximum(a, b).mean()\n", "np.maximum(a, b)", "return torch.maximum(a, b).mean()\n"),
     ("y = np.exp(x)\n", "np.exp(x)", "y = torch.exp(x)\n"),

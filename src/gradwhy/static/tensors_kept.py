@@ -38,6 +38,8 @@ def remedies(fault: Fault) -> Iterable[Fix]:
         if edit is not None:
             edits.append(edit)
     else:
+        if _is_kept(fault):
+            return
         leaving = without_method(fault, fault.node, ("item",)) or _without_float(fault)
         back = rebuilt(fault, fault.rebuild) if fault.rebuild is not None else None
         if leaving is not None and back is not None:
@@ -47,6 +49,12 @@ def remedies(fault: Fault) -> Iterable[Fix]:
     if edits:
         title = Message(f"{fault.cause}.fix", {"result": Code(edits[-1].new_text)})
         yield Fix(title=title, applicability="unsafe", edits=tuple(edits))
+
+
+def _is_kept(fault: Fault) -> bool:
+    """Whether the number is added to what outlives the step, ``self.total += x.item()``: a tensor there would keep its graph."""
+    statement = fault.source.statement(fault.node)
+    return isinstance(statement, ast.AugAssign) and isinstance(statement.target, (ast.Attribute, ast.Subscript))
 
 
 def _without_float(fault: Fault) -> Edit | None:

@@ -6,7 +6,9 @@ import ast
 from collections.abc import Iterable
 
 from gradwhy.findings import Code, Fix, Message
+from gradwhy.source.slicing import names_read
 from gradwhy.static import tensors_kept
+from gradwhy.static.first_use import binds
 from gradwhy.static.leaves import called
 from gradwhy.static.remedy import Fault
 from gradwhy.static.rewrites import without_method
@@ -38,6 +40,8 @@ def _is_term(fault: Fault, node: ast.expr) -> bool:
     if not isinstance(target, ast.Name):
         return False
     scope = source.function(node) or source.tree
+    if _goes_on(fault, node, target.id):
+        return False
     reads = [n for n in ast.walk(scope or ast.Module([], [])) if isinstance(n, ast.Name) and n.id == target.id]
     return all(isinstance(n.ctx, ast.Store) or _stays_tensor(source.parents.get(n)) for n in reads)
 
@@ -46,3 +50,17 @@ def _stays_tensor(parent: ast.AST | None) -> bool:
     if isinstance(parent, ast.Call):
         return called(parent) in _SHOWN
     return isinstance(parent, (ast.BinOp, ast.UnaryOp, ast.Return, ast.AugAssign, ast.FormattedValue, ast.Attribute))
+
+
+def _goes_on(fault: Fault, node: ast.expr, name: str) -> bool:
+    """Whether the sum goes on through steps that go backward: as a tensor it would keep the graphs of all of them."""
+    for loop in fault.source.enclosing(node):
+        if isinstance(loop, (ast.For, ast.AsyncFor, ast.While)) and any(
+            called(n) == "backward" for n in ast.walk(loop)
+        ):
+            return not any(
+                binds(n, name) and name not in names_read(n) for n in ast.walk(loop) if isinstance(n, ast.Assign)
+            )
+        if isinstance(loop, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            return False
+    return False
