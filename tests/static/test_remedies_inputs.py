@@ -247,6 +247,44 @@ def test_a_new_item_of_a_container_comes_after_the_freeze() -> None:
     assert after("frozen-part", program, "p.requires_grad", "headline-new") == expected
 
 
+def test_an_embedding_that_is_frozen_by_default() -> None:
+    program = "table = nn.Embedding.from_pretrained(vectors)\n"
+    expected = "table = nn.Embedding.from_pretrained(vectors, freeze=False)\n"
+    assert after("frozen-all", program, "nn.Embedding.from_pretrained(vectors)") == expected
+    assert after("frozen-all", "m = Net.from_pretrained(name)\n", "Net.from_pretrained(name)") is None
+
+
+def test_a_flag_of_parameters_that_is_spelt_right() -> None:
+    program = "for n, p in net.named_parameters():\n    p.requires_grad = n.startswith(part)\n"
+    assert after("frozen-all", program, "p.requires_grad") is None
+
+
+def test_a_block_that_collects_experience_stays() -> None:
+    program = (
+        "with torch.no_grad():\n    for _ in range(n):\n        a = policy(s).sample()\n        rollout.add(s, a)\n"
+    )
+    assert after("no_grad-context", program, "torch.no_grad()") is None
+
+
+STEP = "class Sharp(Optimizer):\n    @torch.no_grad()\n    def step(self, closure):\n        loss = closure()\n        p.add_(1)\n        closure()\n        return loss\n"
+
+
+def test_a_closure_runs_with_gradients() -> None:
+    expected = STEP.replace("        loss =", "        closure = torch.enable_grad()(closure)\n        loss =")
+    assert decorated("no_grad-context", STEP, "torch.no_grad()") == expected
+    optional = STEP.replace("closure)", "closure=None)", 1)
+    assert "enable_grad" not in (decorated("no_grad-context", optional, "torch.no_grad()") or "")
+    inference = STEP.replace("no_grad", "inference_mode")
+    assert "enable_grad" not in (decorated("inference_mode-context", inference, "torch.inference_mode()") or "")
+
+
+def decorated(cause: str, program: str, at: str) -> str | None:
+    source = SourceText("train.py", program)
+    fault = Fault(cause=cause, file="train.py", source=source, node=node(source, at), is_decorator=True)
+    fix = next(iter(remedy.fixes(fault)), None)
+    return edits.apply(program, fix.edits) if fix is not None else None
+
+
 # -- registering
 
 HEAD = "import torch\nimport torch.nn as nn\n\n\nclass Net(nn.Module):\n    def __init__(self, n):\n        super().__init__()\n"

@@ -1,4 +1,4 @@
-"""Spells the flag right."""
+"""Releases what was meant to train: the flag's spelling, the order of freezing, a layer that is frozen by default."""
 
 from __future__ import annotations
 
@@ -6,22 +6,50 @@ import ast
 from collections.abc import Iterable
 
 from gradwhy.findings import Code, Fix, Message
-from gradwhy.source.slicing import dotted_name, names_read
+from gradwhy.source.slicing import bound_names, dotted_name, names_read
 from gradwhy.source.text import Span
 from gradwhy.static.remedies import misspelt_flag
 from gradwhy.static.remedy import Fault, replace
+from gradwhy.static.rewrites import with_keyword
 
 
 def remedies(fault: Fault) -> Iterable[Fix]:
     """The flag's right spelling; else freezing before the new part is added instead of after it."""
+    node = fault.node
+    if isinstance(node, ast.Call) and dotted_name(node.func).endswith(
+        ("Embedding.from_pretrained", "EmbeddingBag.from_pretrained")
+    ):
+        # Frozen by default (torch.nn.Embedding.from_pretrained).
+        edit = with_keyword(fault, node, "freeze", "False")
+        yield Fix(
+            title=Message("frozen-all.fix", {"result": Code("freeze=False")}), applicability="unsafe", edits=(edit,)
+        )
+        return
     yield from _spelling(fault)
     yield from order(fault)
 
 
 def _spelling(fault: Fault) -> Iterable[Fix]:
     statement = fault.source.statement(fault.node)
-    if isinstance(statement, ast.Assign) and not _is_false(statement.value):
+    if isinstance(statement, ast.Assign) and not _is_false(statement.value) and not _is_of_parameter(fault, statement):
         yield from misspelt_flag.remedies(fault)
+
+
+def _is_of_parameter(fault: Fault, statement: ast.Assign) -> bool:
+    """``p.requires_grad = ...`` in a loop over parameters: spelt right, and set on what has the flag."""
+    target = statement.targets[0]
+    if (
+        not isinstance(target, ast.Attribute)
+        or target.attr != "requires_grad"
+        or not isinstance(target.value, ast.Name)
+    ):
+        return False
+    loops = [
+        n
+        for n in fault.source.enclosing(statement)
+        if isinstance(n, ast.For) and target.value.id in bound_names(n.target)
+    ]
+    return any("parameters" in fault.source.segment(loop.iter) for loop in loops)
 
 
 def order(fault: Fault) -> Iterable[Fix]:
