@@ -527,6 +527,13 @@ def test_a_copy_whose_gradient_is_asked_for() -> None:
     assert after("detach", program, "(x + d).clamp(0, 1).detach()", symptom="no-graph") == "x = (x + d).clamp(0, 1)\n"
 
 
+@pytest.mark.parametrize(
+    "use", ["self.seen.append(x.detach())", "self.seen[k].append(x.detach())", "self.last[k] = x.detach()"]
+)
+def test_a_copy_that_is_kept_beyond_the_step_stays_one(use: str) -> None:
+    assert after("detach", f"def f(self, x):\n    {use}\n", "x.detach()", symptom="no-graph") is None
+
+
 TERMS = [
     ("def l1(net):\n    t = 0.0\n    for p in net.parameters():\n        t += p.abs().sum().item()\n    return t\n", "p.abs().sum().item()"),
     ("o = o - c * lp[n].item()\no.backward()\n", "lp[n].item()"),
