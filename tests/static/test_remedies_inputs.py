@@ -266,6 +266,26 @@ def test_a_block_that_collects_experience_stays() -> None:
     assert after("no_grad-context", program, "torch.no_grad()") is None
 
 
+ORDERS = [
+    ("self.rate = rate\n", "self.slow.parameters()", False),
+    ("self.head = Head()\n", "self.body.parameters()", False),
+    ("self.head = Head()\n", "self.parameters()", True),
+    ("net.body.fc = Head()\n", "net.parameters()", True),
+    ("net.fc = other\n", "net.parameters()", False),
+]
+
+
+@pytest.mark.parametrize(("before", "frozen", "swaps"), ORDERS)
+def test_only_a_new_part_of_what_is_frozen_changes_places(before: str, frozen: str, swaps: bool) -> None:
+    freeze = f"for p in {frozen}:\n    p.requires_grad = False\n"
+    assert after("frozen-all", before + freeze, "p.requires_grad") == (freeze + before if swaps else None)
+
+
+def test_a_list_of_lists_is_no_tensor() -> None:
+    program = "rows = [[0.0, 1.0], [k, c]]\nm = torch.tensor(rows) * dt\n"
+    assert after("tensor-rebuild", program, "torch.tensor(rows)") is None
+
+
 STEP = "class Sharp(Optimizer):\n    @torch.no_grad()\n    def step(self, closure):\n        loss = closure()\n        p.add_(1)\n        closure()\n        return loss\n"
 
 

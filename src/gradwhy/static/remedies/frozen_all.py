@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterable
 
 from gradwhy.findings import Code, Fix, Message
-from gradwhy.source.slicing import bound_names, dotted_name, names_read
+from gradwhy.source.slicing import bound_names, dotted_name
 from gradwhy.source.text import Span
 from gradwhy.static.remedies import misspelt_flag
 from gradwhy.static.remedy import Fault, replace
@@ -62,7 +62,7 @@ def order(fault: Fault) -> Iterable[Fix]:
     if freeze is None or block is None or (index := block.index(freeze)) == 0:
         return
     before = block[index - 1]
-    if not _adds_to(before, names_read(freeze)) or before.end_lineno is None or freeze.end_lineno is None:
+    if not _adds_to(before, _frozen(freeze)) or before.end_lineno is None or freeze.end_lineno is None:
         return
     first, second = (_lines(fault, part.lineno, part.end_lineno or part.lineno) for part in (before, freeze))
     between = _lines(fault, before.end_lineno + 1, freeze.lineno - 1)
@@ -73,10 +73,22 @@ def order(fault: Fault) -> Iterable[Fix]:
     yield Fix(title=title, applicability="unsafe", edits=(edit,))
 
 
+def _frozen(freeze: ast.stmt) -> set[str]:
+    """The modules that a freeze names: ``self.net`` of ``self.net.parameters()``, ``net`` of ``set_trainable(net, False)``."""
+    names: set[str] = set()
+    for call in ast.walk(freeze):
+        if isinstance(call, ast.Call):
+            owner = dotted_name(call.func.value) if isinstance(call.func, ast.Attribute) else ""
+            names |= {owner, *(dotted_name(argument) for argument in call.args)} - {""}
+    return names
+
+
 def _adds_to(statement: ast.stmt, names: set[str]) -> bool:
     """``model.fc = ...``, ``attach_head(model, ...)`` and ``model = add_adapters(model, ...)`` add to ``model``."""
     if isinstance(statement, ast.Assign) and isinstance(statement.targets[0], (ast.Attribute, ast.Subscript)):
-        return dotted_name(statement.targets[0].value).partition(".")[0] in names
+        base = f"{dotted_name(statement.targets[0].value)}."
+        # The frozen module itself or a part of it, and something that is made new.
+        return isinstance(statement.value, ast.Call) and any(base.startswith(f"{name}.") for name in names)
     value = statement.value if isinstance(statement, (ast.Assign, ast.Expr)) else None
     if not isinstance(value, ast.Call) or not value.args or not isinstance(value.args[0], ast.Name):
         return False
