@@ -1,0 +1,150 @@
+"""Remedies of the training step: the program before, the place of the fault, and the program after."""
+
+# Programs read better on one line than broken.
+# ruff: noqa: E501
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping
+
+import pytest
+
+from gradwhy.findings import Argument, Code, Evidence
+from gradwhy.source import edits
+from gradwhy.source.text import SourceText
+from gradwhy.static import remedy
+from gradwhy.static.remedy import Fault, Spot
+
+
+def node_of(source: SourceText, text: str) -> ast.AST:
+    assert source.tree is not None
+    nodes = [n for n in ast.walk(source.tree) if isinstance(n, (ast.expr, ast.stmt)) and not isinstance(n, ast.Expr)]
+    return next(n for n in nodes if source.segment(n) == text)
+
+
+def after(
+    cause: str, program: str, at: str, headline: str = "headline", args: Mapping[str, Argument] | None = None,
+    evidence: tuple[Evidence, ...] = (), **spots: str,
+) -> str | None:  # fmt: skip
+    """The program with the first fix made, None where no edit is offered; ``spots`` are the stations by their text."""
+    source = SourceText("train.py", program)
+    fault = Fault(
+        cause=cause, file="train.py", source=source, node=node_of(source, at), headline=headline, args=args or {},
+        evidence=evidence, spots={role: (Spot("train.py", source, node_of(source, text)),) for role, text in spots.items()},
+    )  # fmt: skip
+    fix = next(iter(remedy.fixes(fault)), None)
+    return edits.apply(program, fix.edits) if fix is not None else None
+
+
+LOOP = "for x in data:\n{}"
+ZERO_GRAD = [
+    # The pass and the step in one block.
+    ("    loss.backward()\n    opt.step()\n", "    opt.zero_grad()\n    loss.backward()\n    opt.step()\n"),
+    ("    scaler.scale(loss).backward()\n    scaler.step(opt)  # now\n", "    opt.zero_grad()\n    scaler.scale(loss).backward()\n    scaler.step(opt)  # now\n"),
+    # Several passes for one step: before the first.
+    ("    a.backward()\n    b.backward()\n    opt.step()\n", "    opt.zero_grad()\n    a.backward()\n    b.backward()\n    opt.step()\n"),
+    ("    for y in x:\n        f(y).backward()\n    opt.step()\n", "    opt.zero_grad()\n    for y in x:\n        f(y).backward()\n    opt.step()\n"),
+    # It is there, where another loss has filled the gradients since: it moves.
+    ("    loss.backward()\n    opt.step()\n    opt.zero_grad()\n", "    opt.zero_grad()\n    loss.backward()\n    opt.step()\n"),
+    # One step in several passes: after it.
+    ("    loss.backward()\n    if (i + 1) % 4 == 0:\n        opt.step()\n", "    loss.backward()\n    if (i + 1) % 4 == 0:\n        opt.step()\n        opt.zero_grad()\n"),
+    # Two statements on a line; a step under another condition; an optimizer made in between.
+    ("    loss.backward(); opt.step()\n", None),
+    ("    loss.backward()\n    if norm < 9:\n        opt.step()\n", None),
+    ("    loss.backward()\n    opt = make()\n    opt.step()\n", None),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("before", "expected"), ZERO_GRAD)
+def test_gradients_are_cleared_before_the_pass_of_the_step(before: str, expected: str | None) -> None:
+    program = LOOP.format(before)
+    step = "scaler.step(opt)" if "scaler" in before else "opt.step()"
+    backward = next(line.strip().split(";")[0] for line in before.split("\n") if "backward" in line)
+    result = after("missing-zero_grad", program, backward, added=backward, stepped=step)
+    assert result == (LOOP.format(expected) if expected is not None else None)
+
+
+def test_a_closure_clears_the_gradients_of_the_optimizer_that_calls_it() -> None:
+    closure = (
+        "def fit(opt):\n    def again():\n        loss = f()\n        loss.backward()\n        return loss\n    {}\n"
+    )
+    cleared = closure.replace("        loss.backward", "        opt.zero_grad()\n        loss.backward")
+    facts = {"headline": "headline-closure", "added": "loss.backward()"}
+    program = closure.format("opt.step(again)")
+    assert after("missing-zero_grad", program, "loss.backward()", **facts) == cleared.format("opt.step(again)")
+    assert after("missing-zero_grad", closure.format("run(again)"), "loss.backward()", **facts) is None
+
+
+CLEARED = [
+    ("headline-audit", "opt.zero_grad()", "    loss.backward()\n    opt.zero_grad()\n    opt.step()\n", "    opt.zero_grad()\n    loss.backward()\n    opt.step()\n"),
+    ("headline-audit", "opt.zero_grad()", "    a.backward()\n    b.backward()\n    opt.zero_grad()\n    opt.step()\n", "    opt.zero_grad()\n    a.backward()\n    b.backward()\n    opt.step()\n"),
+    ("headline-audit", "net.zero_grad()", "    loss.backward()\n    if last:\n        net.zero_grad()\n        opt.step()\n", "    loss.backward()\n    if last:\n        opt.step()\n        net.zero_grad()\n"),
+    ("headline-audit", "opt.zero_grad()", "    loss.backward()\n    if last: opt.zero_grad(); opt.step()\n", None),
+    ("headline-step-early", "opt.step()", "    opt.zero_grad()\n    opt.step()\n    loss.backward()\n", "    opt.zero_grad()\n    loss.backward()\n    opt.step()\n"),
+    ("headline-step-early", "opt.step()", "    opt.step()\n    loss.backward()\n    clip_grad_norm_(ps, 1)\n    log()\n", "    loss.backward()\n    clip_grad_norm_(ps, 1)\n    opt.step()\n    log()\n"),
+    ("headline-within", "opt.zero_grad()", "    opt.zero_grad()\n    loss.backward()\n    if i % 4 == 3:\n        opt.step()\n", "    loss.backward()\n    if i % 4 == 3:\n        opt.step()\n        opt.zero_grad()\n"),
+    ("headline-within", "opt.zero_grad()", "    for y in x:\n        opt.zero_grad()\n        f(y).backward()\n    opt.step()\n", "    opt.zero_grad()\n    for y in x:\n        f(y).backward()\n    opt.step()\n"),
+    # A step somewhere else.
+    ("headline-within", "opt.zero_grad()", "    opt.zero_grad()\n    loss.backward()\n", None),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("headline", "at", "before", "expected"), CLEARED)
+def test_clearing_or_stepping_moves_to_its_place(headline: str, at: str, before: str, expected: str | None) -> None:
+    result = after("gradients-cleared", LOOP.format(before), at, headline)
+    assert result == (LOOP.format(expected) if expected is not None else None)
+
+
+CLIP = "clip_grad_norm_(ps, 1.0)"
+CLIPPED = [
+    ("headline-late", "    loss.backward()\n    opt.step()\n    CLIP\n", "    loss.backward()\n    CLIP\n    opt.step()\n"),
+    ("headline-early", "    CLIP\n    loss.backward()\n    opt.step()\n", "    loss.backward()\n    CLIP\n    opt.step()\n"),
+    ("headline-scaled", "    loss.backward()\n    CLIP\n    sc.scaler.step(opt)\n", "    loss.backward()\n    sc.scaler.unscale_(opt)\n    CLIP\n    sc.scaler.step(opt)\n"),
+    # What is clipped isn't there yet; the step is elsewhere.
+    ("headline-late", "    opt.step()\n    ps = list(net.parameters())\n    CLIP\n", None),
+    ("headline-scaled", "    loss.backward()\n    CLIP\n", None),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("headline", "before", "expected"), CLIPPED)
+def test_clipping_between_the_pass_and_the_step(headline: str, before: str, expected: str | None) -> None:
+    program = LOOP.format(before.replace("CLIP", CLIP))
+    spots = {"filled": "loss.backward()"} if headline == "headline-early" else {}
+    result = after("clip-misplaced", program, CLIP, headline, **spots)
+    assert result == (LOOP.format(expected.replace("CLIP", CLIP)) if expected is not None else None)
+
+
+def test_a_method_that_clips_too_early_is_called_where_the_gradients_are() -> None:
+    program = "class Net:\n    def loss(self, x):\n        out = self(x)\n        self.limit()\n        return out\n\ndef fit(net):\n    value = net.loss(x)\n    value.backward()\n    opt.step()\n"
+    result = after("clip-misplaced", program, "self.limit()", "headline-early", filled="value.backward()")
+    assert result == program.replace("        self.limit()\n", "").replace("opt.step", "net.limit()\n    opt.step")
+    local = program.replace("self.limit()", "self.limit(out)")
+    assert after("clip-misplaced", local, "self.limit(out)", "headline-early", filled="value.backward()") is None
+
+
+SCALED = "scaler.scale(loss).backward()\nopt.step()\n"
+
+
+def test_the_step_goes_through_the_scaler() -> None:
+    through = "scaler.scale(loss).backward()\nscaler.step(opt)\n"
+    assert after("scaler-bypassed", SCALED, "opt.step()", "headline-audit") == through + "scaler.update()\n"
+    updated = SCALED + "scaler.update()\n"
+    assert after("scaler-bypassed", updated, "opt.step()", "headline-step") == through + "scaler.update()\n"
+    assert after("scaler-bypassed", "loss.backward()\nopt.step()\n", "opt.step()", "headline-audit") is None
+    past = "loss.backward()\nscaler.step(opt)\nscaler.update()\n"
+    assert after("scaler-bypassed", past, "loss.backward()", "headline-backward") == past.replace(
+        "loss.", "scaler.scale(loss)."
+    )
+
+
+def test_the_scaler_is_updated_before_the_way_out_and_after_its_steps() -> None:
+    facts: dict[str, Argument] = {"scaler": Code("scaler")}
+    skipped = (
+        "def f():\n    scaler.unscale_(opt)\n    if bad:\n        return 0\n    scaler.step(opt)\n    scaler.update()\n"
+    )
+    result = after("scaler-update-missing", skipped, "return 0", "headline-skipped", facts)
+    assert result == skipped.replace("        return", "        scaler.update()\n        return")
+    two = "for x in d:\n    scaler.step(a)\n    scaler.step(b)\n    log()\n"
+    result = after("scaler-update-missing", two, "scaler.step(a)", "headline", facts)
+    assert result == two.replace("    log", "    scaler.update()\n    log")
