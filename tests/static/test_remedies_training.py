@@ -148,3 +148,118 @@ def test_the_scaler_is_updated_before_the_way_out_and_after_its_steps() -> None:
     two = "for x in d:\n    scaler.step(a)\n    scaler.step(b)\n    log()\n"
     result = after("scaler-update-missing", two, "scaler.step(a)", "headline", facts)
     assert result == two.replace("    log", "    scaler.update()\n    log")
+
+
+EVALUATED = [
+    ("def f(net):\n    net.eval()\n    with torch.no_grad():\n        s = score(net)\n    return s\n", "def f(net):\n    net.eval()\n    with torch.no_grad():\n        s = score(net)\n    net.train()\n    return s\n"),
+    ("def f(net):\n    net.eval()\n    print(score(net))\n", "def f(net):\n    net.eval()\n    print(score(net))\n    net.train()\n"),
+    ("def f(net):\n\tnet.eval()\n\treturn net(x).mean()\n", "def f(net):\n\tnet.eval()\n\tresult = net(x).mean()\n\tnet.train()\n\treturn result\n"),
+    ("for i in n:\n    l(net).backward()\n    if i % 9 == 0:\n        net.eval()\n        show(net)\n", "for i in n:\n    l(net).backward()\n    if i % 9 == 0:\n        net.eval()\n        show(net)\n        net.train()\n"),
+    ("for e in n:\n    for x in d:\n        l(net, x).backward()\n    net.eval()\n    show(net)\n", "for e in n:\n    net.train()\n    for x in d:\n        l(net, x).backward()\n    net.eval()\n    show(net)\n"),
+    # Several ways out; a loop that trains in evaluation mode on purpose, as far as the source shows.
+    ("def f(net):\n    net.eval()\n    if done:\n        return 0\n    return score(net)\n", None),
+    ("net.eval()\nfor x in d:\n    l(net, x).backward()\n", None),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("before", "expected"), EVALUATED)
+def test_training_mode_comes_back_when_the_evaluation_is_over(before: str, expected: str | None) -> None:
+    assert after("eval-decorated", before, "net.eval()") == expected
+    assert after("state-changed", before, "net.eval()") == expected
+
+
+MADE = "opt = SGD(net.parameters(), lr=0.1)"
+STALE = [
+    (f"{MADE}\nnet.head = Linear(4, 2)\nfit(net, opt)\n", f"net.head = Linear(4, 2)\n{MADE}\nfit(net, opt)\n"),
+    (f"{MADE}  # all\nsched = StepLR(opt, 3)\nnet = adapt(net)\nnet.train()\nfit(net, opt, sched)\n", f"net = adapt(net)\n{MADE}  # all\nsched = StepLR(opt, 3)\nnet.train()\nfit(net, opt, sched)\n"),
+    (f"{MADE}\nfor c in n:\n    net = copy.deepcopy(best)\n    fit(net, opt)\n", f"{MADE}\nfor c in n:\n    net.load_state_dict(best.state_dict())\n    fit(net, opt)\n"),
+    (f"{MADE}\nnet.load_state_dict(kept, assign=True)\nfit(net, opt)\n", f"{MADE}\nnet.load_state_dict(kept, assign=False)\nfit(net, opt)\n"),
+    (f"class Net:\n    def grow(self):\n        self.out = Linear(4, 2)\n{MADE}\nfor c in n:\n    net.grow()\n    fit(net, opt)\n", f"class Net:\n    def grow(self):\n        self.out = Linear(4, 2)\n{MADE}\nfor c in n:\n    net.grow()\n    {MADE}\n    fit(net, opt)\n"),
+    # The optimizer has been used before; nothing that changes the model is in sight.
+    (f"{MADE}\nfit(net, opt)\nnet.head = Linear(4, 2)\nfit(net, opt)\n", None),
+    (f"{MADE}\nnet.train()\nfit(net, opt)\n", None),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("before", "expected"), STALE)
+def test_the_optimizer_holds_what_the_model_has(before: str, expected: str | None) -> None:
+    assert after("stale-optimizer", before, "SGD(net.parameters(), lr=0.1)", "headline-audit") == expected
+
+
+SPREAD = [
+    ("def cost(p, y):\n    return (p - y).abs().mean()\nout = net(x)\nloss = cost(out, y)\n", "out = net(x).squeeze(-1)"),
+    ("class Net:\n    def forward(self, x):\n        a = self.f(x)\n        return a, self.g(x)\nnet = Net()\np, q = net(x)\nloss = (p - y).abs().mean()\n", "a = self.f(x).squeeze(-1)"),
+    ("p = net(x)\nloss = -(y * p.log() + (1 - y) * (1 - p).log()).mean()\n", "p = net(x).squeeze(-1)"),
+    # Another tensor in the statement; two callers; a use that wants the shape as it is.
+    ("p = net(x)\nloss = ((p - y) / scale).mean()\n", None),
+    ("def cost(p, y):\n    return (p - y).abs().mean()\na = cost(net(x), y)\nb = cost(net(z), y)\n", None),
+    ("p = net(x)\nloss = (p - y).mean()\nbest = p[:, 0]\n", None),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("program", "expected"), SPREAD)
+def test_a_dimension_of_one_goes_where_the_value_is_made(program: str, expected: str | None) -> None:
+    at = "y * p.log()" if "log" in program else "p - y"
+    shapes: dict[str, Argument] = {"left": "(8, 1)", "right": "(8,)"}
+    if "log" in program:
+        shapes = {"left": "(8,)", "right": "(8, 1)"}
+    result = after("shape-broadcast", program, at, "headline-spread", shapes)
+    assert result is None if expected is None else result is not None and expected in result
+
+
+REDUCED = [
+    ("loss = (a - b) ** 2\nloss.backward()\n", "(a - b) ** 2", "loss = ((a - b) ** 2).mean()\nloss.backward()\n"),
+    ("loss = f(a)\nloss.backward()\nkept.append(loss.item())\n", "f(a)", "loss = f(a).mean()\nloss.backward()\nkept.append(loss.item())\n"),
+    ("g, = torch.autograd.grad(u, x)\n", "torch.autograd.grad(u, x)", "g, = torch.autograd.grad(u.sum(), x)\n"),
+    # Each value is used for something besides; the function has another caller.
+    ("loss = f(a)\nrank = loss.argsort()\nloss.backward()\n", "f(a)", None),
+    ("def f(a):\n    return a * a\nf(x).backward()\nshow(f(z))\n", "a * a", None),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("before", "at", "expected"), REDUCED)
+def test_a_loss_is_reduced_where_it_is_computed(before: str, at: str, expected: str | None) -> None:
+    assert after("reduction-missing", before, at, made=at) == expected
+
+
+def test_a_criterion_that_is_called_once_reduces_by_itself() -> None:
+    program = 'crit = nn.MSELoss(reduction="none")\nloss = crit(a, b)\n{}loss.backward()\n'
+    at = 'nn.MSELoss(reduction="none")'
+    facts = {"asked": at, "made": "crit(a, b)"}
+    result = after("reduction-missing", program.format(""), at, **facts)
+    assert result == program.format("").replace("none", "mean")
+    assert after("reduction-missing", program.format("w = loss * 2\n"), at, **facts) is None
+
+
+SHAPED = [
+    ("one = torch.ones(1, device=d)\nloss.backward(one)\n", "torch.ones(1, device=d)", "[1]", "[]", "one = torch.tensor(1.0, device=d)\nloss.backward(one)\n"),
+    ("one = torch.FloatTensor([-1])\nloss.backward(one)\n", "torch.FloatTensor([-1])", "[1]", "[]", "one = torch.tensor(-1.0)\nloss.backward(one)\n"),
+    ("one = torch.ones(9, 1)\nloss.backward(one)\n", "one", "[9, 1]", "[4, 1]", "one = torch.ones(9, 1)\nloss.backward(torch.ones_like(loss))\n"),
+    # Weights that are not all one.
+    ("one = torch.rand(9, 1)\nloss.backward(one)\n", "one", "[9, 1]", "[4, 1]", None),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("before", "at", "got", "want", "expected"), SHAPED)
+def test_the_gradient_is_passed_in_the_shape_of_the_output(
+    before: str, at: str, got: str, want: str, expected: str | None
+) -> None:
+    facts: dict[str, Argument] = {"got": got, "want": want}
+    assert after("grad-argument-shape", before, at, args=facts, used="loss.backward(one)") == expected
+
+
+ROUNDED = [
+    ("y = torch.round(x)\n", "torch.round(x)", "y = x + (torch.round(x) - x).detach()\n"),
+    ("y = (x / s).floor() * s\n", "(x / s).floor()", "y = (x / s + ((x / s).floor() - (x / s)).detach()) * s\n"),
+    ("y = f(x).sign()\n", "f(x).sign()", "value = f(x)\ny = value + (value.sign() - value).detach()\n"),
+    ("y = h + (s - h).detach()\n", "h + (s - h).detach()", "y = s + (h - s).detach()\n"),
+    ('y = F.grid_sample(i, g, mode="nearest")\n', 'F.grid_sample(i, g, mode="nearest")', 'y = F.grid_sample(i, g, mode="bilinear")\n'),
+    # Not a whole statement: what is rounded would be computed twice.
+    ("y = 2 * f(x).sign()\n", "f(x).sign()", None),
+    ("y = F.grid_sample(i, g, mode=m)\n", "F.grid_sample(i, g, mode=m)", None),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("before", "at", "expected"), ROUNDED)
+def test_the_gradient_passes_a_step_function(before: str, at: str, expected: str | None) -> None:
+    assert after("rounding", before, at, "headline-zero") == expected
