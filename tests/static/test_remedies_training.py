@@ -263,3 +263,67 @@ ROUNDED = [
 @pytest.mark.parametrize(("before", "at", "expected"), ROUNDED)
 def test_the_gradient_passes_a_step_function(before: str, at: str, expected: str | None) -> None:
     assert after("rounding", before, at, "headline-zero") == expected
+
+
+ELSEWHERE = [
+    # (cause, before, at, after)
+    ("half-precision-parameter", "p = nn.Parameter(torch.zeros(3, dtype=torch.float16))\n", "nn.Parameter(torch.zeros(3, dtype=torch.float16))", "p = nn.Parameter(torch.zeros(3, dtype=torch.float32))\n"),
+    ("half-precision-parameter", "class A(nn.Module):\n    def __init__(self, dtype=torch.half):\n        self.p = make(dtype=dtype)\n", "make(dtype=dtype)", "class A(nn.Module):\n    def __init__(self, dtype=torch.float32):\n        self.p = make(dtype=dtype)\n"),
+    ("half-precision-parameter", "net = Net().half()\n", "Net().half()", "net = Net()\n"),
+    ("half-precision-parameter", "class A:\n    def __init__(self, dtype=torch.half):\n        self.p = make(dtype=dtype)\nA(dtype=kind)\n", "make(dtype=dtype)", None),
+    ("collective-not-recorded", "dist.all_gather(parts, x.contiguous())\nuse(parts)\n", "dist.all_gather(parts, x.contiguous())", "dist.all_gather(parts, x.contiguous())\nparts[dist.get_rank()] = x\nuse(parts)\n"),
+    ("collective-not-recorded", "dist.all_gather(parts, f(x))\n", "dist.all_gather(parts, f(x))", None),
+    ("collective-not-recorded", "work = dist.all_gather(parts, x, async_op=True)\n", "dist.all_gather(parts, x, async_op=True)", None),
+    ("random-in-checkpoint", "import torch\nif random.random() < p:\n    skip()\n", "random.random()", "import torch\nif torch.rand(()).item() < p:\n    skip()\n"),
+    ("random-in-checkpoint", "import torch\nk = random.randint(0, n)\n", "random.randint(0, n)", "import torch\nk = torch.randint(0, n + 1, ()).item()\n"),
+    ("random-in-checkpoint", "k = random.random()\n", "random.random()", None),
+    ("zero-initialized", "p = nn.Parameter(torch.zeros(n, r))\n", "torch.zeros(n, r)", "p = nn.Parameter(torch.randn(n, r) * 0.02)\n"),
+    ("zero-initialized", "def zeroed(m):\n    for p in m.parameters():\n        nn.init.zeros_(p)\n    return m\na = zeroed(nn.Linear(2, 3))\n", "zeroed(nn.Linear(2, 3))", "def zeroed(m):\n    for p in m.parameters():\n        nn.init.zeros_(p)\n    return m\na = nn.Linear(2, 3)\n"),
+    ("zero-initialized", "def other(m):\n    wrap(m)\n    return m\na = other(nn.Linear(2, 3))\n", "other(nn.Linear(2, 3))", None),
+    ("derivative-cancels", "r = r - q\n", "r - q", "r = r - q.detach()\n"),
+    ("derivative-cancels", "d = a - b\n", "a - b", None),
+    ("where-nan", "y = torch.where(x > 0, x.sqrt(), 0.0)\n", "torch.where(x > 0, x.sqrt(), 0.0)", "y = torch.where(x > 0, torch.where(x > 0, x, 1.0).sqrt(), 0.0)\n"),
+    ("where-nan", "y = torch.where(bad, zero, torch.log(a + b))\n", "torch.where(bad, zero, torch.log(a + b))", "y = torch.where(bad, zero, torch.log(torch.where(bad, 1.0, a + b)))\n"),
+    ("where-nan", "y = torch.where(n > 0, s / n, 0.0)\n", "torch.where(n > 0, s / n, 0.0)", "y = torch.where(n > 0, s / torch.where(n > 0, n, 1.0), 0.0)\n"),
+    ("where-nan", "y = x.log().masked_fill(x == 0, 0.0)\n", "x.log().masked_fill(x == 0, 0.0)", "y = x.masked_fill(x == 0, 1.0).log().masked_fill(x == 0, 0.0)\n"),
+    # What has no finite slope is somewhere else, or in two places.
+    ("where-nan", "y = torch.where(x > 0, f(x), 0.0)\n", "torch.where(x > 0, f(x), 0.0)", None),
+    ("where-nan", "y = torch.where(x > 0, x.log(), (-x).log())\n", "torch.where(x > 0, x.log(), (-x).log())", None),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("cause", "before", "at", "expected"), ELSEWHERE)
+def test_numbers_and_wrappers(cause: str, before: str, at: str, expected: str | None) -> None:
+    assert after(cause, before, at) == expected
+
+
+def test_zero_times_a_logarithm_of_zero_counts_as_zero() -> None:
+    result = after("log-of-zero", "h = torch.exp(lp) * lp\n", "torch.exp(lp) * lp", "headline-product")
+    assert result == "h = torch.exp(lp) * lp.masked_fill(lp.isneginf(), 0.0)\n"
+    assert after("log-of-zero", "h = p * lp\n", "p * lp", "headline-product") is None
+
+
+def test_the_mask_of_a_hook_is_assigned() -> None:
+    program = "mask = torch.zeros(n, 1)\nmask[first:] == 1\nw.register_hook(lambda g: g * mask)\n"
+    at = "w.register_hook(lambda g: g * mask)"
+    assert after("hook-return", program, at, "headline-zero") == program.replace("==", "=")
+    assert (
+        after("hook-return", program.replace("g * mask", "g * 0"), at.replace("g * mask", "g * 0"), "headline-zero")
+        is None
+    )
+
+
+def test_unscaling_comes_between_the_pass_and_the_step() -> None:
+    early = LOOP.format("    s.unscale_(opt)\n    loss.backward()\n    s.step(opt)\n")
+    right = LOOP.format("    loss.backward()\n    s.unscale_(opt)\n    s.step(opt)\n")
+    assert after("scaler-call-misplaced", early, "s.unscale_(opt)", "headline-early") == right
+    late = LOOP.format("    loss.backward()\n    scaler.step(opt)\n    scaler.unscale_(opt)\n")
+    expected = LOOP.format("    loss.backward()\n    scaler.unscale_(opt)\n    scaler.step(opt)\n")
+    assert after("scaler-call-misplaced", late, "scaler.unscale_(opt)", "headline-late") == expected
+
+
+def test_ddp_looks_for_what_a_step_does_not_use() -> None:
+    program = "model = DDP(Net())\nif epoch > 3:\n    loss = loss + extra\n"
+    result = after("module-unused", program, "epoch > 3", "headline-conditional", wrapped="model = DDP(Net())")
+    assert result == program.replace("Net()", "Net(), find_unused_parameters=True")
+    assert after("module-unused", program, "epoch > 3", "headline-module", wrapped="model = DDP(Net())") is None
