@@ -49,6 +49,8 @@ ZERO_GRAD = [
     ("    loss.backward()\n    opt.step()\n    opt.zero_grad()\n", "    opt.zero_grad()\n    loss.backward()\n    opt.step()\n"),
     # One step in several passes: after it.
     ("    loss.backward()\n    if (i + 1) % 4 == 0:\n        opt.step()\n", "    loss.backward()\n    if (i + 1) % 4 == 0:\n        opt.step()\n        opt.zero_grad()\n"),
+    # A scheduler is no optimizer.
+    ("    a.backward()\n    lr.step()\n    b.backward()\n    opt.step()\n", "    opt.zero_grad()\n    a.backward()\n    lr.step()\n    b.backward()\n    opt.step()\n"),
     # Two statements on a line; a step under another condition; an optimizer made in between.
     ("    loss.backward(); opt.step()\n", None),
     ("    loss.backward()\n    if norm < 9:\n        opt.step()\n", None),
@@ -81,6 +83,7 @@ CLEARED = [
     ("headline-audit", "opt.zero_grad()", "    a.backward()\n    b.backward()\n    opt.zero_grad()\n    opt.step()\n", "    opt.zero_grad()\n    a.backward()\n    b.backward()\n    opt.step()\n"),
     ("headline-audit", "net.zero_grad()", "    loss.backward()\n    if last:\n        net.zero_grad()\n        opt.step()\n", "    loss.backward()\n    if last:\n        opt.step()\n        net.zero_grad()\n"),
     ("headline-audit", "opt.zero_grad()", "    loss.backward()\n    if last: opt.zero_grad(); opt.step()\n", None),
+    ("headline", "opt.zero_grad()", "    opt.zero_grad()\n    loss = f(x)\n    opt.step()\n    loss.backward()\n", "    opt.zero_grad()\n    loss = f(x)\n    loss.backward()\n    opt.step()\n"),
     ("headline-step-early", "opt.step()", "    opt.zero_grad()\n    opt.step()\n    loss.backward()\n", "    opt.zero_grad()\n    loss.backward()\n    opt.step()\n"),
     ("headline-step-early", "opt.step()", "    opt.step()\n    loss.backward()\n    clip_grad_norm_(ps, 1)\n    log()\n", "    loss.backward()\n    clip_grad_norm_(ps, 1)\n    opt.step()\n    log()\n"),
     ("headline-within", "opt.zero_grad()", "    opt.zero_grad()\n    loss.backward()\n    if i % 4 == 3:\n        opt.step()\n", "    loss.backward()\n    if i % 4 == 3:\n        opt.step()\n        opt.zero_grad()\n"),

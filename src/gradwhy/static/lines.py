@@ -121,7 +121,8 @@ def _optimizes(name: str) -> bool:
 
 
 def _schedules(name: str) -> bool:
-    return any(part in name.rpartition(".")[2].lower() for part in ("sched", "scaler", "warmup", "ema", "env", "prof"))
+    last = name.rpartition(".")[2].lower()
+    return "lr" in last.split("_") or any(part in last for part in ("sch", "scaler", "warmup", "ema", "env", "prof"))
 
 
 def steps(node: ast.AST) -> list[tuple[ast.Call, str]]:

@@ -48,7 +48,10 @@ def _before_the_pass(fault: Fault, clear: ast.Expr) -> Iterable[Fix]:
     if passes or not block:
         return
     step = next((s for s in block[block.index(whole) + 1 :] if lines.steps(s)), None)
-    if step is not None and isinstance(whole, ast.Expr):
+    if isinstance(step, ast.Expr) and any(map(lines.goes_backward, block[block.index(step) + 1 :])):
+        # The pass comes after both: it's the step that is early.
+        yield from _step_later(fault, step)
+    elif step is not None and isinstance(whole, ast.Expr):
         yield from _fix("fix-after", fault, clear, lines.move(fault, whole, step, after=True))
 
 
