@@ -50,6 +50,15 @@ LEFT_OUT = [
     ("tensor-rebuild", "l = torch.tensor(a + b)\n", "torch.tensor(a + b)", "l = (a + b)\n"),
     ("tensor-rebuild", "l = torch.tensor([[a], [b]])\n", "torch.tensor([[a], [b]])", None),
     ("comparison", "l = (p > 0.5).float()\n", "p > 0.5", None),
+    ("frozen-in-optimizer", "o = Adam(m.parameters(), lr=1)\n", "Adam(m.parameters(), lr=1)", "o = Adam([p for p in m.parameters() if p.requires_grad], lr=1)\n"),
+    ("frozen-in-optimizer", "o = Adam(params=m.parameters())\n", "Adam(params=m.parameters())", "o = Adam(params=[p for p in m.parameters() if p.requires_grad])\n"),
+    ("frozen-in-optimizer", "o = Adam(m.parameters())\nm.a.requires_grad_()\n", "Adam(m.parameters())", None),
+    ("frozen-in-optimizer", "def thaw():\n    m.a.requires_grad_(True)\no = Adam(m.parameters())\nthaw()\n", "Adam(m.parameters())", None),
+    ("frozen-in-optimizer", "def make():\n    m.a.requires_grad = True\nm = make()\no = Adam(m.parameters())\n", "Adam(m.parameters())", "def make():\n    m.a.requires_grad = True\nm = make()\no = Adam([p for p in m.parameters() if p.requires_grad])\n"),
+    ("frozen-in-optimizer", "o = Adam(params)\n", "Adam(params)", None),
+    ("head-replaced", "for p in m.fc.parameters():\n    p.requires_grad = True\nm.fc = L()\n", "p.requires_grad", "m.fc = L()\n"),
+    ("head-replaced", "if a:\n    m.fc.requires_grad_(True)\nm.fc = L()\n", "m.fc.requires_grad_(True)", None),
+    ("head-replaced", "for p in q:\n    p.requires_grad = True\n    n += 1\nm.fc = L()\n", "p.requires_grad", "for p in q:\n    n += 1\nm.fc = L()\n"),
 ]  # fmt: skip
 
 
