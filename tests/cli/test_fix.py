@@ -80,6 +80,28 @@ def test_a_failure_that_is_not_autograds_changes_nothing(program: Callable[..., 
     assert (ended.returncode, path.read_bytes()) == (1, before)
 
 
+def test_processes_that_the_program_starts_run_the_edited_text_too(program: Callable[..., Path], gradwhy: Run) -> None:
+    path = program(
+        """\
+        import os
+        import torch
+        import torch.multiprocessing as mp
+
+        def work(rank):
+            w = torch.ones(3, requires_grad=True)
+            loss = (w * rank).detach().sum()
+            loss.backward()
+
+        if __name__ == "__main__":
+            os.chdir("/")
+            mp.spawn(work, nprocs=1)
+        """
+    )
+    ended = gradwhy("run", "--fix", "train.py")
+    assert "verified: the program runs to its end" in ended.stderr, ended.stderr
+    assert ".detach()" not in path.read_text()
+
+
 def test_the_audit_tries_its_fixes_by_another_audit(program: Callable[..., Path], gradwhy: Run) -> None:
     path = program(
         """\
