@@ -169,7 +169,7 @@ def test_check_corrects_the_cell_of_a_notebook(tmp_path: Path, gradwhy: Run) -> 
 
 
 def test_check_corrects_another_file_of_the_project(program: Callable[..., Path], gradwhy: Run) -> None:
-    helper = program("def features(w):\n    return (w * 2).detach()\n", "features.py")
+    helper = program("def features(w):\n    y = w * 2\n    return y.detach()\n", "features.py")
     main = program(
         """\
         import torch
@@ -184,7 +184,7 @@ def test_check_corrects_another_file_of_the_project(program: Callable[..., Path]
     shown = gradwhy("check", "--project", "--diff", ".")
     assert "+++ b/features.py" in shown.stdout and "+++ b/train.py" not in shown.stdout
     assert gradwhy("check", "--project", "--unsafe-fixes", "--no-cache", ".").returncode == 0
-    assert helper.read_text() == "def features(w):\n    return w * 2\n"
+    assert helper.read_text() == "def features(w):\n    y = w * 2\n    return y\n"
     assert main.read_bytes() == before
 
 

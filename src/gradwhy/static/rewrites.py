@@ -20,11 +20,11 @@ def without_method(where: Written, node: ast.AST, names: Iterable[str]) -> Edit 
             if isinstance(inner.func, ast.Attribute) and inner.func.attr in wanted:
                 on_torch = dotted_name(inner.func.value) == "torch"
                 kept = inner.args[0] if on_torch and inner.args else inner.func.value
-                return replace(where, inner, _in_place_of(where, inner, kept))
+                return _left_out(where, inner, kept)
             inner = inner.func.value if isinstance(inner.func, ast.Attribute) else None
         elif isinstance(inner, ast.Attribute):
             if inner.attr in wanted:
-                return replace(where, inner, _in_place_of(where, inner, inner.value))
+                return _left_out(where, inner, inner.value)
             inner = inner.value
         else:
             return None
@@ -33,6 +33,38 @@ def without_method(where: Written, node: ast.AST, names: Iterable[str]) -> Edit 
 
 _CLOSED = (ast.Name, ast.Attribute, ast.Call, ast.Subscript, ast.Constant, ast.List, ast.Tuple, ast.Dict)
 _ALONE = (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Return, ast.Expr, ast.keyword)
+
+
+def is_helper(where: Written, node: ast.AST) -> bool:
+    """Whether a function does nothing but convert what it is given, as in ``return [s.data for s in states]``: it is right
+    where it is, and its call is at fault."""
+    source = where.source
+    function = source.function(node)
+    if not isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)):
+        return False
+    body = [part for part in function.body if not (isinstance(part, ast.Expr) and isinstance(part.value, ast.Constant))]
+    if len(body) != 1 or not isinstance(body[0], ast.Return):
+        return False
+    own = {argument.arg for argument in (*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs)}
+    for loop in (part for part in ast.walk(body[0]) if isinstance(part, ast.comprehension)):
+        if isinstance(loop.target, ast.Name) and isinstance(loop.iter, ast.Name) and loop.iter.id in own:
+            own.add(loop.target.id)
+    inner: ast.AST | None = node
+    while isinstance(inner, (ast.Attribute, ast.Call)):
+        if isinstance(inner, ast.Call):
+            inner = inner.func if isinstance(inner.func, ast.Attribute) else None
+        else:
+            inner = inner.value
+    return isinstance(inner, ast.Name) and inner.id in own and inner.id not in ("self", "cls")
+
+
+def _left_out(where: Written, outer: ast.AST, kept: ast.AST) -> Edit:
+    """``kept`` in the place of ``outer``, and of the ``Variable(...)`` around it, which would drop the history again."""
+    around = where.source.parents.get(outer)
+    if isinstance(around, ast.Call) and around.args == [outer] and not around.keywords:
+        if dotted_name(around.func).rpartition(".")[2] == "Variable":
+            outer = around
+    return replace(where, outer, _in_place_of(where, outer, kept))
 
 
 def _in_place_of(where: Written, outer: ast.AST, kept: ast.AST) -> str:

@@ -9,7 +9,7 @@ from gradwhy.findings import Code, Fix, Message
 from gradwhy.source.slicing import dotted_name
 from gradwhy.static.leaves import called, with_suffix
 from gradwhy.static.remedy import Fault
-from gradwhy.static.rewrites import without_method
+from gradwhy.static.rewrites import is_helper, without_method
 
 _PUTS = frozenset({"append", "extend", "insert", "add", "update", "setdefault", "put", "push", "copy_"})
 
@@ -21,7 +21,8 @@ def remedies(fault: Fault) -> Iterable[Fix]:
         edits = with_suffix(fault, node, ".requires_grad_(True)")
         yield Fix(title=Message("detach.fix-leaf"), applicability="unsafe", edits=tuple(edits))
         return
-    edit = without_method(fault, node, ("detach", "detach_")) if not _is_kept(fault) else None
+    keeps = _is_kept(fault) or is_helper(fault, node)
+    edit = without_method(fault, node, ("detach", "detach_")) if not keeps else None
     if edit is not None:
         title = Message(f"{fault.cause}.fix", {"result": Code(edit.new_text)})
         yield Fix(title=title, applicability="unsafe", edits=(edit,))
