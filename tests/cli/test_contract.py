@@ -23,8 +23,8 @@ ANSWER = """\
 torch.autograd.grad(outputs, inputs), torch 2.13.0
 
   input    a leaf without the flag
-  made     by a forward pass as usual
   output   a scalar, nothing passed
+  made     by a forward pass as usual
 
 RuntimeError: One of the differentiated Tensors does not require grad
 

@@ -18,6 +18,7 @@ from gradwhy.findings import Message
 
 _WIDTH = 80
 _LABEL = 9
+_PLACES = {"input": 0, "output": 1, "graph": 2}
 
 
 def words(key: str, language: str, **facts: str | int) -> str:
@@ -111,7 +112,8 @@ def _titled(answer: Answer, language: str) -> str:
 def _chosen(combination: Combination, language: str) -> Iterator[tuple[str, str]]:
     """The questions and their answers: the first three always, the others where they are not the default."""
     names = {key: words(f"say/{key}", language) for key in ("input", "graph", "output")}
-    for name in axes.of_call(combination["call"]):
+    # How the output was made is told after what it is; the rest keeps its order.
+    for name in sorted(axes.of_call(combination["call"]), key=lambda name: _PLACES.get(name, 3)):
         axis = axes.axes()[name]
         value = combination[name]
         if name in names or name in ("body", "arg"):
