@@ -177,7 +177,7 @@ def test_every_exception_is_some_check_s(version: str) -> None:
     for each, outcome in results.load(version).rows.items():
         verdict = checks.judge(each, outcome, version)
         assert (verdict.decided is not None) == any(step.raised for step in outcome.steps), each
-        if verdict.states:
+        if verdict.states and each["call"] != axes.FUNCTIONAL:
             assert {"has-graph", "requires-grad", "reached"} <= {name for name, _ in verdict.states}
 
 

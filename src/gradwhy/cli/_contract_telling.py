@@ -140,8 +140,6 @@ def _body(answer: Answer, language: str) -> Iterator[str]:
         head = words("say/checks", language) if number == 0 else ""
         text = named[name] + " " * (room - _cells(named[name])) + words(f"state/{state}", language)
         yield from _labelled(head, text, verbatim=True)
-    if not answer.verdict.states and answer.verdict.decided:
-        yield from _labelled(words("say/checks", language), words(f"check/{answer.verdict.decided}", language))
     advice = fix(answer, language)
     if advice is not None:
         yield from _labelled(words("say/fix", language), advice)

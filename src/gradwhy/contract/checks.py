@@ -52,7 +52,7 @@ class Verdict:
     silence: Silence | None
     """What is missing although nothing was raised."""
     states: tuple[tuple[str, State], ...]
-    """The three main checks, and the one that decided where it is another, in torch's order."""
+    """The three main checks, and the one that decided where it is another, in torch's order. torch.func.grad has no main ones."""
     cause: str | None
     symptom: str | None
     fix: str | None
@@ -105,7 +105,7 @@ def judge(combination: Combination, outcome: Outcome, torch: str) -> Verdict:
     if decided is None:
         return Verdict(None, None, (), None, None, None)
     cause, fix = _blame(combination, (decided.name,))
-    states = () if functional else _states(combination, ordered, decided)
+    states = _states(combination, ordered, decided)
     return Verdict(decided.name, None, states, cause, "functorch" if functional else decided.symptom(text), fix)
 
 
