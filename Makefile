@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMPS := $(VENV)/.installed
 
-.PHONY: all demo test lint bench clean
+.PHONY: all demo test lint bench contract clean
 
 all: lint test
 
@@ -34,6 +34,10 @@ bench: $(STAMPS)/example
 	$(BIN)/python benchmarks/memory.py
 	$(BIN)/python benchmarks/findings.py --trace auto
 	$(BIN)/python benchmarks/findings.py --trace never
+
+# Runs the table of `gradwhy contract` on the torch in .venv, and stores what it did.
+contract: $(STAMPS)/torch
+	$(BIN)/python benchmarks/contract.py
 
 clean:
 	rm -rf $(VENV) dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

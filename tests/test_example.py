@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import difflib
 import json
 import re
+import shutil
 from pathlib import Path
 
 from conftest import launch
@@ -43,8 +45,38 @@ def test_the_diagnosis(tmp_path: Path) -> None:
     assert any("CPU or GPU makes no difference" in claim for claim in claims)
 
 
+def test_all_its_faults_are_corrected_at_once(tmp_path: Path) -> None:
+    for file in EXAMPLE.glob("*.py"):
+        shutil.copy(file, tmp_path)
+    launch(["-m", "gradwhy", "run", "--fix", "train.py"], tmp_path)
+    assert_trains(tmp_path / "train.py")
+    report = tmp_path / "report.json"
+    launch(
+        ["-m", "gradwhy", "audit", "--samples", "4", "--format", "json", "--output", str(report), "train.py"], tmp_path
+    )
+    assert json.loads(report.read_text("utf-8"))["findings"] == []
+    patch = difflib.unified_diff(
+        (EXAMPLE / "train.py").read_text("utf-8").splitlines(),
+        (tmp_path / "train.py").read_text("utf-8").splitlines(),
+        n=0,
+    )
+    assert [line for line in patch if line[:1] in "+-" and line[:3] not in ("+++", "---")] == [
+        "-    for param in model.fc.parameters():",
+        "-        param.requires_grad = True",
+        "-            _, preds = torch.max(outputs, 1)",
+        "-            loss = criterion(preds, labels)",
+        "+            loss = criterion(outputs.squeeze(1), labels)",
+        "-    optimizer = optim.Adam(model.parameters(), lr=0.001)",
+        "+    optimizer = optim.Adam([p for p in model.parameters() if p.requires_grad], lr=0.001)",
+    ]
+
+
 def test_the_corrected_twin_trains() -> None:
-    run = launch(["train_fixed.py"], EXAMPLE)
+    assert_trains(EXAMPLE / "train_fixed.py")
+
+
+def assert_trains(script: Path) -> None:
+    run = launch([script.name], script.parent)
     losses = [float(found) for found in re.findall(r"loss ([\d.]+)", run.stdout)]
     assert len(losses) >= 3
     assert all(later < earlier for earlier, later in zip(losses, losses[1:])), losses

@@ -80,6 +80,28 @@ def test_a_failure_that_is_not_autograds_changes_nothing(program: Callable[..., 
     assert (ended.returncode, path.read_bytes()) == (1, before)
 
 
+def test_processes_that_the_program_starts_run_the_edited_text_too(program: Callable[..., Path], gradwhy: Run) -> None:
+    path = program(
+        """\
+        import os
+        import torch
+        import torch.multiprocessing as mp
+
+        def work(rank):
+            w = torch.ones(3, requires_grad=True)
+            loss = (w * rank).detach().sum()
+            loss.backward()
+
+        if __name__ == "__main__":
+            os.chdir("/")
+            mp.spawn(work, nprocs=1)
+        """
+    )
+    ended = gradwhy("run", "--fix", "train.py")
+    assert "verified: the program runs to its end" in ended.stderr, ended.stderr
+    assert ".detach()" not in path.read_text()
+
+
 def test_the_audit_tries_its_fixes_by_another_audit(program: Callable[..., Path], gradwhy: Run) -> None:
     path = program(
         """\
@@ -147,7 +169,7 @@ def test_check_corrects_the_cell_of_a_notebook(tmp_path: Path, gradwhy: Run) -> 
 
 
 def test_check_corrects_another_file_of_the_project(program: Callable[..., Path], gradwhy: Run) -> None:
-    helper = program("def features(w):\n    return (w * 2).detach()\n", "features.py")
+    helper = program("def features(w):\n    y = w * 2\n    return y.detach()\n", "features.py")
     main = program(
         """\
         import torch
@@ -162,7 +184,7 @@ def test_check_corrects_another_file_of_the_project(program: Callable[..., Path]
     shown = gradwhy("check", "--project", "--diff", ".")
     assert "+++ b/features.py" in shown.stdout and "+++ b/train.py" not in shown.stdout
     assert gradwhy("check", "--project", "--unsafe-fixes", "--no-cache", ".").returncode == 0
-    assert helper.read_text() == "def features(w):\n    return w * 2\n"
+    assert helper.read_text() == "def features(w):\n    y = w * 2\n    return y\n"
     assert main.read_bytes() == before
 
 

@@ -40,6 +40,12 @@ LEFT_OUT = [
     ("data-attribute", "y = 3 ** (-w).data\n", "(-w).data", "y = 3 ** (-w)\n"),
     ("detach", "y = torch.detach(net(x))\n", "torch.detach(net(x))", "y = net(x)\n"),
     ("data-attribute", "y = torch.stack(s, dim=1).data  # out\n", "torch.stack(s, dim=1).data", "y = torch.stack(s, dim=1)  # out\n"),
+    ("data-attribute", "def cut(z):\n    return [Variable(s.data) for s in z]\n", "s.data", None),
+    ("detach", "def plain(x):\n    return x.detach()\n", "x.detach()", None),
+    ("detach", "def f(x):\n    return net(x).detach()\n", "net(x).detach()", "def f(x):\n    return net(x)\n"),
+    ("data-attribute", "y = [Variable(s.data) for s in z]\n", "s.data", "y = [s for s in z]\n"),
+    ("data-attribute", "y = Variable(s.data, requires_grad=True)\n", "s.data", "y = Variable(s, requires_grad=True)\n"),
+    ("grad-mode-left-off", "def f():\n    torch.set_grad_enabled(False)\n    yield\n", "torch.set_grad_enabled(False)", None),
     ("create_graph-missing", "g, = torch.autograd.grad(y, x)\n", "torch.autograd.grad(y, x)", "g, = torch.autograd.grad(y, x, create_graph=True)\n"),
     ("create_graph-missing", "l.backward(create_graph=False)\n", "l.backward(create_graph=False)", "l.backward(create_graph=True)\n"),
     ("create_graph-missing", "l.backward()\n", "l.backward()", "l.backward(create_graph=True)\n"),
@@ -50,6 +56,15 @@ LEFT_OUT = [
     ("tensor-rebuild", "l = torch.tensor(a + b)\n", "torch.tensor(a + b)", "l = (a + b)\n"),
     ("tensor-rebuild", "l = torch.tensor([[a], [b]])\n", "torch.tensor([[a], [b]])", None),
     ("comparison", "l = (p > 0.5).float()\n", "p > 0.5", None),
+    ("frozen-in-optimizer", "o = Adam(m.parameters(), lr=1)\n", "Adam(m.parameters(), lr=1)", "o = Adam([p for p in m.parameters() if p.requires_grad], lr=1)\n"),
+    ("frozen-in-optimizer", "o = Adam(params=m.parameters())\n", "Adam(params=m.parameters())", "o = Adam(params=[p for p in m.parameters() if p.requires_grad])\n"),
+    ("frozen-in-optimizer", "o = Adam(m.parameters())\nm.a.requires_grad_()\n", "Adam(m.parameters())", None),
+    ("frozen-in-optimizer", "def thaw():\n    m.a.requires_grad_(True)\no = Adam(m.parameters())\nthaw()\n", "Adam(m.parameters())", None),
+    ("frozen-in-optimizer", "def make():\n    m.a.requires_grad = True\nm = make()\no = Adam(m.parameters())\n", "Adam(m.parameters())", "def make():\n    m.a.requires_grad = True\nm = make()\no = Adam([p for p in m.parameters() if p.requires_grad])\n"),
+    ("frozen-in-optimizer", "o = Adam(params)\n", "Adam(params)", None),
+    ("head-replaced", "for p in m.fc.parameters():\n    p.requires_grad = True\nm.fc = L()\n", "p.requires_grad", "m.fc = L()\n"),
+    ("head-replaced", "if a:\n    m.fc.requires_grad_(True)\nm.fc = L()\n", "m.fc.requires_grad_(True)", None),
+    ("head-replaced", "for p in q:\n    p.requires_grad = True\n    n += 1\nm.fc = L()\n", "p.requires_grad", "for p in q:\n    n += 1\nm.fc = L()\n"),
 ]  # fmt: skip
 
 

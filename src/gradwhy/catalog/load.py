@@ -107,3 +107,11 @@ def words(language: str) -> Mapping[str, str]:
     """The words of the interface in a language."""
     file = _HERE / "words" / f"{language}.toml"
     return tomllib.loads(file.read_text("utf-8")) if file.is_file() else {}
+
+
+@functools.cache
+def contract(language: str) -> Mapping[str, str]:
+    """The words of the contract in a language, by ``<table>/<key>``."""
+    file = _HERE / "contract" / f"{language}.toml"
+    tables = tomllib.loads(file.read_text("utf-8")) if file.is_file() else {}
+    return {f"{table}/{key}": str(text) for table, texts in tables.items() for key, text in texts.items()}

@@ -12,6 +12,9 @@ from gradwhy.source.snippet import printable
 # {name}, or {count|parameter|parameters} for the word that goes with a count.
 _PLACE = re.compile(r"\{(\w+)(?:\|([^|{}]*)\|([^|{}]*))?\}")
 CODE_AT_MOST = 60
+# ``contract.call/autograd.backward``: its keys have dots.
+_CONTRACT = "contract."
+_words = {"words": load.words, "contract": load.contract}
 
 
 def sentence(message: Message, language: str = "en") -> str:
@@ -31,8 +34,10 @@ def _filled(match: re.Match[str], message: Message, language: str) -> str:
 
 def _template(id: str, language: str) -> str | None:
     name, _, key = id.rpartition(".")
+    if id.startswith(_CONTRACT):
+        name, key = "contract", id[len(_CONTRACT) :]
     for wanted in dict.fromkeys((language, "en")):
-        found = load.words(wanted) if name == "words" else getattr(load.text(name, wanted), "sentences", {})
+        found = _words[name](wanted) if name in _words else getattr(load.text(name, wanted), "sentences", {})
         if key in found:
             return str(found[key])
     return None

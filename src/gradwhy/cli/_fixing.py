@@ -123,8 +123,7 @@ def conclude(repair: Any, wanted: Wanted, language: str) -> None:
     if not changes:
         tell("no-edits", language)
         return
-    if wanted.diff:
-        show(changes, sys.stderr)
+    show(changes, sys.stderr)
     _say_verdict(repair, language)
     if wanted.diff:
         return

@@ -157,8 +157,8 @@ def main(order: str, answer: str) -> None:
         part.write_text(json.dumps({"verification": asdict(result), "report": told, "steps": steps}), "utf-8")
         part.replace(answer)
 
-    overlay = {str(Path(file).absolute()): _stands_in(file, content) for file, content in data["texts"].items()}
-    _load_edited(overlay)
+    overlay = _edited_files(data)
+    _also_in_started_processes(order)
     if data["audit"]:
         _audit(program, overlay, tell)
     else:
@@ -203,12 +203,56 @@ def _ending(error: BaseException | None) -> Verification:
     return _failed(f"{type(error).__name__}: {str(error)[:200]}")
 
 
-def _stands_in(file: str, content: str) -> CodeType:
+def _stands_in(file: str, absolute: str, content: str) -> CodeType:
     """The code of an edited text, which takes the place of the file for us, for tracebacks and for ``inspect``."""
-    absolute = str(Path(file).absolute())
     text.give(file, content)
     linecache.cache[absolute] = (len(content), None, content.splitlines(keepends=True), absolute)
     return compile(content, absolute, "exec", dont_inherit=True)
+
+
+def _edited_files(data: Mapping[str, Any]) -> dict[str, CodeType]:
+    overlay: dict[str, CodeType] = {}
+    for file, content in data["texts"].items():
+        absolute = str(Path(data["folder"], file))
+        overlay[absolute] = _stands_in(file, absolute, content)
+    _load_edited(overlay)
+    return overlay
+
+
+def _also_in_started_processes(order: str) -> None:
+    """Python starts a process by a command, and the process reads the program's file again: let it read the edited text.
+
+    (Lib/multiprocessing/spawn.py: get_command_line, _fixup_main_from_path.)
+    """
+    from multiprocessing import spawn
+
+    original = spawn.get_command_line
+
+    def get_command_line(**kwds: Any) -> list[str]:
+        command = original(**kwds)
+        if "-c" in command:
+            place = command.index("-c") + 1
+            command[place] = f"from gradwhy.runtime import trial; trial.started({order!r}); {command[place]}"
+        return command
+
+    spawn.get_command_line = get_command_line
+
+
+def started(order: str) -> None:
+    """In a process that the program starts: its files are the edited ones, the one that it began with too."""
+    import runpy
+
+    overlay = _edited_files(json.loads(Path(order).read_text("utf-8")))
+    original = runpy._get_code_from_file  # type: ignore[attr-defined]
+
+    def _get_code_from_file(*args: Any) -> Any:
+        code = overlay.get(str(Path(args[-1]).absolute()))
+        found = original(*args)
+        if code is None:
+            return found
+        return (code, *found[1:]) if isinstance(found, tuple) else code
+
+    runpy._get_code_from_file = _get_code_from_file  # type: ignore[attr-defined]
 
 
 def _load_edited(overlay: dict[str, CodeType]) -> None:

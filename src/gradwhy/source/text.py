@@ -78,7 +78,10 @@ class SourceText:
 
     def segment(self, node: ast.AST) -> str:
         """The text of a node, over several lines where it has them."""
-        span = self.span(node)
+        return self.between(self.span(node))
+
+    def between(self, span: Span) -> str:
+        """The text of a span, over several lines where it has them."""
         if span.line == span.end_line:
             return self.line(span.line)[span.column - 1 : span.end_column - 1]
         inner = [self.line(number) for number in range(span.line + 1, span.end_line)]

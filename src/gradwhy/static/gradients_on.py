@@ -14,12 +14,36 @@ from gradwhy.static.rewrites import indent_of, moved, step_of, whole_lines_out
 def remedies(fault: Fault) -> Iterable[Fix]:
     """A decorator is taken off; a block loses the statements that must run with gradients."""
     if fault.is_decorator:
+        if closure := _closure(fault):
+            yield from closure
+            return
         inner = _live_in_decorated(fault)
         yield from _around_call(fault, inner) if inner is not None else _without_decorator(fault)
         return
     statement = fault.source.statement(fault.node)
     if isinstance(statement, ast.With) and len(statement.items) == 1:
         yield from _out_of_block(fault, statement)
+
+
+def _closure(fault: Fault) -> list[Fix]:
+    """A ``step(closure)`` that is right to go without gradients, and calls what needs them, as torch/optim/lbfgs.py."""
+    function = fault.source.parents.get(fault.node)
+    if not isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)) or fault.cause == "inference_mode-context":
+        return []
+    given = [a.arg for a in function.args.args[: len(function.args.args) - len(function.args.defaults)]]
+    calls = [
+        n
+        for n in ast.walk(function)
+        if isinstance(n, ast.Call) and isinstance(n.func, ast.Name) and n.func.id == "closure"
+    ]
+    documented = isinstance(function.body[0], ast.Expr) and isinstance(function.body[0].value, ast.Constant)
+    first = function.body[1 if documented and len(function.body) > 1 else 0]
+    indent = indent_of(fault.source, first.lineno)
+    if "closure" not in given or not calls or fault.source.span(first).column != len(indent) + 1:
+        return []
+    start = Span(first.lineno, 1, first.lineno, 1)
+    edit = replace(fault, start, f"{indent}closure = torch.enable_grad()(closure)\n")
+    return [Fix(title=Message(f"{fault.cause}.fix-call"), applicability="safe", edits=(edit,))]
 
 
 def _live_in_decorated(fault: Fault) -> ast.stmt | None:
@@ -33,6 +57,9 @@ def _live_in_decorated(fault: Fault) -> ast.stmt | None:
 
 
 def _around_call(fault: Fault, statement: ast.stmt) -> Iterable[Fix]:
+    if fault.cause == "inference_mode-context":
+        # enable_grad() does not end inference mode, and tensors made in it can't be saved for a backward pass.
+        return
     title = Message(f"{fault.cause}.fix-call")
     yield Fix(title=title, applicability="unsafe", edits=tuple(_enabled(fault, statement)))
 
@@ -60,11 +87,17 @@ def _out_of_block(fault: Fault, block: ast.With) -> Iterable[Fix]:
             moved_out = moved(fault, first, block.end_lineno or block.lineno, by, out=True)
             yield Fix(title=Message(f"{fault.cause}.fix-move"), applicability="unsafe", edits=tuple(moved_out))
             return
-    if body[0].lineno > block.lineno:
+    if body[0].lineno > block.lineno and not _collects(block):
         by = step_of(fault.source, block.lineno, body[0].lineno)
         head = whole_lines_out(fault, block.lineno, body[0].lineno - 1)
         body_out = moved(fault, body[0].lineno, block.end_lineno or block.lineno, by, out=True)
         yield Fix(title=Message(f"{fault.cause}.fix-block"), applicability="unsafe", edits=(head, *body_out))
+
+
+def _collects(block: ast.With) -> bool:
+    """Whether the block acts and keeps what came of it, for a pass that computes it anew: it is right without gradients."""
+    names = {n.func.attr for n in ast.walk(block) if isinstance(n, ast.Call) and isinstance(n.func, ast.Attribute)}
+    return bool(names & {"sample", "multinomial"}) and any(isinstance(n, (ast.For, ast.While)) for n in ast.walk(block))
 
 
 def _start_of_run(body: list[ast.stmt], needed: list[int]) -> int:

@@ -20,11 +20,11 @@ def without_method(where: Written, node: ast.AST, names: Iterable[str]) -> Edit 
             if isinstance(inner.func, ast.Attribute) and inner.func.attr in wanted:
                 on_torch = dotted_name(inner.func.value) == "torch"
                 kept = inner.args[0] if on_torch and inner.args else inner.func.value
-                return replace(where, inner, _in_place_of(where, inner, kept))
+                return _left_out(where, inner, kept)
             inner = inner.func.value if isinstance(inner.func, ast.Attribute) else None
         elif isinstance(inner, ast.Attribute):
             if inner.attr in wanted:
-                return replace(where, inner, _in_place_of(where, inner, inner.value))
+                return _left_out(where, inner, inner.value)
             inner = inner.value
         else:
             return None
@@ -33,6 +33,38 @@ def without_method(where: Written, node: ast.AST, names: Iterable[str]) -> Edit 
 
 _CLOSED = (ast.Name, ast.Attribute, ast.Call, ast.Subscript, ast.Constant, ast.List, ast.Tuple, ast.Dict)
 _ALONE = (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Return, ast.Expr, ast.keyword)
+
+
+def is_helper(where: Written, node: ast.AST) -> bool:
+    """Whether a function does nothing but convert what it is given, as in ``return [s.data for s in states]``: it is right
+    where it is, and its call is at fault."""
+    source = where.source
+    function = source.function(node)
+    if not isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)):
+        return False
+    body = [part for part in function.body if not (isinstance(part, ast.Expr) and isinstance(part.value, ast.Constant))]
+    if len(body) != 1 or not isinstance(body[0], ast.Return):
+        return False
+    own = {argument.arg for argument in (*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs)}
+    for loop in (part for part in ast.walk(body[0]) if isinstance(part, ast.comprehension)):
+        if isinstance(loop.target, ast.Name) and isinstance(loop.iter, ast.Name) and loop.iter.id in own:
+            own.add(loop.target.id)
+    inner: ast.AST | None = node
+    while isinstance(inner, (ast.Attribute, ast.Call)):
+        if isinstance(inner, ast.Call):
+            inner = inner.func if isinstance(inner.func, ast.Attribute) else None
+        else:
+            inner = inner.value
+    return isinstance(inner, ast.Name) and inner.id in own and inner.id not in ("self", "cls")
+
+
+def _left_out(where: Written, outer: ast.AST, kept: ast.AST) -> Edit:
+    """``kept`` in the place of ``outer``, and of the ``Variable(...)`` around it, which would drop the history again."""
+    around = where.source.parents.get(outer)
+    if isinstance(around, ast.Call) and around.args == [outer] and not around.keywords:
+        if dotted_name(around.func).rpartition(".")[2] == "Variable":
+            outer = around
+    return replace(where, outer, _in_place_of(where, outer, kept))
 
 
 def _in_place_of(where: Written, outer: ast.AST, kept: ast.AST) -> str:
@@ -55,6 +87,46 @@ def with_keyword(where: Written, call: ast.Call, name: str, value: str) -> Edit:
     after = source.span(max(last, key=lambda n: (n.end_lineno or 0, n.end_col_offset or 0))) if last else None
     line, column = (after.end_line, after.end_column) if after else (span.end_line, span.end_column - 1)
     return replace(where, Span(line, column, line, column), f", {name}={value}" if last else f"{name}={value}")
+
+
+def without_argument(where: Written, call: ast.Call, argument: ast.expr) -> Edit:
+    """A call without one of its arguments, and without the comma that it needs no longer."""
+    source = where.source
+    spans = sorted(
+        [source.span(a) for a in call.args] + [source.span(k) for k in call.keywords],
+        key=lambda s: (s.line, s.column),
+    )
+    own = next((source.span(k) for k in call.keywords if k.value is argument), None) or source.span(argument)
+    index = spans.index(own)
+    if index:
+        before = spans[index - 1]
+        return replace(where, Span(before.end_line, before.end_column, own.end_line, own.end_column), "")
+    if len(spans) > 1:
+        return replace(where, Span(own.line, own.column, spans[1].line, spans[1].column), "")
+    return replace(where, own, "")
+
+
+SIMPLE = (ast.Name, ast.Attribute, ast.Call, ast.Subscript)
+"""Expressions that a method can be called on without brackets."""
+
+
+def detached(where: Written, value: ast.expr) -> list[Edit]:
+    """``value.detach()``, with brackets where it needs them."""
+    span = where.source.span(value)
+    before, after = ("", ".detach()") if isinstance(value, SIMPLE) else ("(", ").detach()")
+    end = replace(where, Span(span.end_line, span.end_column, span.end_line, span.end_column), after)
+    start = replace(where, Span(span.line, span.column, span.line, span.column), before)
+    return [start, end] if before else [end]
+
+
+def block_of(source: SourceText, statement: ast.AST) -> list[ast.stmt] | None:
+    """The list of statements that a statement stands in."""
+    parent = source.parents.get(statement)
+    for field in ("body", "orelse", "finalbody"):
+        block = getattr(parent, field, None)
+        if isinstance(block, list) and statement in block:
+            return block
+    return None
 
 
 def indent_of(source: SourceText, line: int) -> str:

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterable
 
 from gradwhy.findings import Code, Edit, Fix, Message
-from gradwhy.source.slicing import dotted_name
+from gradwhy.source.slicing import definitions, dotted_name
 from gradwhy.static.remedy import Fault, replace
 from gradwhy.static.rewrites import without_method
 
@@ -25,8 +25,17 @@ def rebuilt(fault: Fault, call: ast.Call) -> Edit | None:
         return None
     if isinstance(argument, (ast.List, ast.ListComp, ast.Tuple, ast.GeneratorExp)) or fault.rebuild_takes == "list":
         return replace(fault, call, f"torch.stack({fault.source.segment(argument)})")
+    if isinstance(argument, ast.Name) and _is_list(fault, argument):
+        return None
     text = fault.source.segment(argument)
     return replace(fault, call, text if isinstance(argument, (ast.Name, ast.Attribute, ast.Call)) else f"({text})")
+
+
+def _is_list(fault: Fault, name: ast.Name) -> bool:
+    """Whether the name stands for a list, which is no tensor by leaving the call out."""
+    scope = fault.source.function(name) or fault.source.tree
+    values = [value for bound, value, _ in definitions(scope) if name.id in bound] if scope is not None else []
+    return any(isinstance(value, (ast.List, ast.Tuple, ast.ListComp)) for value in values)
 
 
 def remedies(fault: Fault) -> Iterable[Fix]:
@@ -38,6 +47,8 @@ def remedies(fault: Fault) -> Iterable[Fix]:
         if edit is not None:
             edits.append(edit)
     else:
+        if _is_kept(fault):
+            return
         leaving = without_method(fault, fault.node, ("item",)) or _without_float(fault)
         back = rebuilt(fault, fault.rebuild) if fault.rebuild is not None else None
         if leaving is not None and back is not None:
@@ -47,6 +58,12 @@ def remedies(fault: Fault) -> Iterable[Fix]:
     if edits:
         title = Message(f"{fault.cause}.fix", {"result": Code(edits[-1].new_text)})
         yield Fix(title=title, applicability="unsafe", edits=tuple(edits))
+
+
+def _is_kept(fault: Fault) -> bool:
+    """Whether the number is added to what outlives the step, ``self.total += x.item()``: a tensor there would keep its graph."""
+    statement = fault.source.statement(fault.node)
+    return isinstance(statement, ast.AugAssign) and isinstance(statement.target, (ast.Attribute, ast.Subscript))
 
 
 def _without_float(fault: Fault) -> Edit | None:

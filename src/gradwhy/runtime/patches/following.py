@@ -15,6 +15,7 @@ import torch.multiprocessing
 
 from gradwhy.findings import Report, wire
 from gradwhy.runtime import unwind, warned
+from gradwhy.source import text
 
 if TYPE_CHECKING:
     from gradwhy.runtime.watch import TraceMode, Watch
@@ -33,7 +34,7 @@ class Following:
     def followed(self, function: Any) -> Any:
         if self._folder is None:
             self._folder = tempfile.TemporaryDirectory(prefix="gradwhy-", ignore_cleanup_errors=True)
-        return Followed(function, self._folder.name, self._watch.trace, os.getpid())
+        return Followed(function, self._folder.name, self._watch.trace, os.getpid(), text.STARTED_IN)
 
     def report_of(self, error: BaseException | None) -> tuple[int, Report] | None:
         """(its number, its report) of the process that an exception of torch's tells of, if it left one.
@@ -55,6 +56,8 @@ class Followed:
     folder: str
     trace: TraceMode
     parent: int
+    started_in: str
+    """The folder that the paths of reports count from; the process itself may start elsewhere."""
 
     def __call__(self, index: int, *args: Any) -> Any:
         watch = self._begin()
@@ -72,6 +75,7 @@ class Followed:
         try:
             from gradwhy.runtime.watch import Watch
 
+            text.STARTED_IN = self.started_in
             if _here:
                 watch = _here[0]
                 watch.trace, watch.recorder.active = self.trace, True

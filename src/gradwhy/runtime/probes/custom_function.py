@@ -117,7 +117,7 @@ def _in_backward(
     function = source.function_at(code.co_firstlineno, code.co_name) if source is not None else None
     if source is None or function is None:
         return []
-    facts = facts | {"function": Code(node_name)}
+    facts = facts | {"function": Code(node_name), "plain": _plain_at_the_end(node)}
     returned = [n for n in ast.walk(function) if isinstance(n, ast.Return) and n.value is not None]
     if not returned:
         return []
@@ -131,6 +131,12 @@ def _in_backward(
     origin = made(node, situation.watch.recorder)
     steps = [account.station(origin.site, Message(f"{CAUSE}.applied", facts))] if origin is not None else []
     return [_told(situation, place, key, facts, steps, certain=len(returned) == 1)]
+
+
+def _plain_at_the_end(node: Any) -> int:
+    """How many of the last inputs of forward need no gradient (``needs_input_grad`` of the context, which is the node)."""
+    needs = list(getattr(node, "needs_input_grad", ()))
+    return next((i for i, needed in enumerate(reversed(needs)) if needed), len(needs))
 
 
 def _once(situation: Situation) -> list[Finding]:

@@ -6,11 +6,11 @@ from collections.abc import Iterable
 
 from gradwhy.findings import Code, Fix, Message
 from gradwhy.static.remedy import Fault
-from gradwhy.static.rewrites import without_method
+from gradwhy.static.rewrites import is_helper, without_method
 
 
 def remedies(fault: Fault) -> Iterable[Fix]:
-    edit = without_method(fault, fault.node, ("data",))
+    edit = without_method(fault, fault.node, ("data",)) if not is_helper(fault, fault.node) else None
     if edit is not None:
         title = Message(f"{fault.cause}.fix", {"result": Code(edit.new_text)})
         yield Fix(title=title, applicability="unsafe", edits=(edit,))

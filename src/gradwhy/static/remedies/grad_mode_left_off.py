@@ -23,8 +23,13 @@ def remedies(fault: Fault) -> Iterable[Fix]:
     if not (constant or by_hand):
         return
     rest = _rest_of_block(source.parents.get(statement), statement)
+    if any(isinstance(node, (ast.Yield, ast.YieldFrom)) for part in rest for node in ast.walk(part)):
+        # What runs inside is somewhere else; the block would switch it off as well.
+        return
     last = rest[-1].end_lineno if rest else None
-    if function is not None and rest and last is not None and not any(statement.lineno < n <= last for n in fault.live):
+    failing = fault.spot("surfaces")
+    lines = [*fault.live, *([failing.node.lineno] if failing is not None and failing.file == fault.file else [])]  # type: ignore[attr-defined]
+    if function is not None and rest and last is not None and not any(statement.lineno < n <= last for n in lines):
         indent = indent_of(source, statement.lineno)
         by = "\t" if indent.startswith("\t") else "    "
         edits: list[Edit] = [replace(fault, statement, "with torch.no_grad():")]

@@ -1,0 +1,1 @@
+"""What torch does for each combination of a call for gradients, its inputs, output and arguments: a table of real runs."""
