@@ -73,9 +73,14 @@ def entry(name: str) -> Entry | None:
 def raw(name: str, file: str) -> str:
     """The text of a file of an entry, as it stands there; "" where there is none."""
     found = _folder(name)
-    if found is None or not (found[1] / file).is_file():
+    if found is None:
         return ""
-    return (found[1] / file).read_text("utf-8")
+    try:
+        # A search reads all entries: without the ways of pathlib this takes half the time.
+        with open(f"{found[1]}/{file}", encoding="utf-8") as opened:  # noqa: PTH123
+            return opened.read()
+    except FileNotFoundError:
+        return ""
 
 
 def facts_with(name: str, marks: tuple[str, ...]) -> Mapping[str, Any]:
