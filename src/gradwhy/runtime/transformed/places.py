@@ -47,10 +47,27 @@ def _without_number(call: ast.Call, site: Site) -> tuple[Fix, ...] | None:
     elif account.called(call) == "tensor" and isinstance(call.func, ast.Attribute) and len(call.args) == 1:
         if isinstance(call.args[0], (ast.List, ast.Tuple)) and not call.keywords:
             result = f"{source.segment(call.func.value)}.stack({source.segment(call.args[0])})"
-    if result is None:
+    if result is None or _decides(source, call):
         return None
     title = Message("functorch.item-fix", {"result": Code(result)})
     return (Fix(title=title, applicability="unsafe", edits=(editing.instead(source, call, result),)),)
+
+
+def _decides(source: text.SourceText, call: ast.Call) -> bool:
+    """Whether what comes of a call is compared or chosen by: a tensor can't be, where there is one value for each example."""
+    statement, scope = source.statement(call), source.function(call)
+    if statement is None or scope is None:
+        return False
+    names = {name for target in targets(statement) for name in bound_names(target)}
+    for node in ast.walk(scope):
+        chooses = isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in _CHOICES
+        tests = isinstance(node, (ast.Compare, ast.BoolOp))
+        asked = node.test if isinstance(node, (ast.If, ast.While, ast.IfExp, ast.Assert)) else None
+        if (chooses or tests) and (names_read(node) & names or call in ast.walk(node)):
+            return True
+        if asked is not None and (names_read(asked) & names or call in ast.walk(asked)):
+            return True
+    return False
 
 
 def left_or_branch(situation: Situation) -> list[Finding]:
