@@ -172,3 +172,9 @@ def test_modules_say_what_they_are_for_and_stay_small() -> None:
         assert ast.get_docstring(tree), file
         assert len(file.read_text("utf-8").splitlines()) <= 400, f"{file} wants to be two"
         assert file.stem not in ("utils", "helpers", "common")
+
+
+def test_no_two_test_files_have_one_name() -> None:
+    """pytest imports them by their bare names: it would refuse the second."""
+    found = [path.name for path in Path(__file__).parent.rglob("test_*.py")]
+    assert sorted(found) == sorted(set(found))
