@@ -124,6 +124,7 @@ def test_the_audit_tries_its_fixes_by_another_audit(program: Callable[..., Path]
     ended = gradwhy("audit", "--fix", "train.py")
     assert ended.returncode == 1
     assert "verified: 4 of 4 parameters get a gradient, 4 change" in ended.stderr
+    assert "is audited once more" in ended.stderr
     assert "no_grad" not in path.read_text()
     assert gradwhy("audit", "train.py").returncode == 0
 

@@ -95,7 +95,7 @@ def rerun(report: Report, program: Any, folder: str, steps: int, how: Any, verif
     command = " ".join(["python", *(["-m"] if program.is_module else []), program.target, *program.arguments])
 
     def on_trial(finding: Finding, fix: Fix) -> None:
-        tell("trying", language, command=Code(command), fix=fix.title)
+        tell("trying-audit" if how == "audit" else "trying", language, command=Code(command), fix=fix.title)
 
     repairing = Repairing(program, folder, how, on_trial)
     return repairing.repair(report, steps) if verify else repairing.untried(report)
