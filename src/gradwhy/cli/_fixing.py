@@ -29,6 +29,11 @@ class Wanted:
     diff: bool
 
     @property
+    def unsafe_too(self) -> bool:
+        """Whether ``check`` makes all edits: asked for, or only to be looked at."""
+        return self.unsafe or (self.diff and not self.fix)
+
+    @property
     def anything(self) -> bool:
         return self.fix or self.unsafe or self.diff
 

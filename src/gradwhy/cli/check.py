@@ -119,9 +119,7 @@ def _code(report: Report) -> int:
 def _project_changes(looks: list[looking.Look], wanted: settings.Settings, fixing: _fixing.Wanted) -> list[Change]:
     from gradwhy.static import repairing
 
-    return repairing.together(
-        looking.report_of(looks, wanted).findings, fixing.unsafe or (fixing.diff and not fixing.fix)
-    )
+    return repairing.together(looking.report_of(looks, wanted).findings, fixing.unsafe_too)
 
 
 def _corrected(
@@ -130,14 +128,13 @@ def _corrected(
     """Show or write what can be corrected. Gives the looks that are to be reported: of what is written, the second one."""
     from gradwhy.static import repairing
 
-    unsafe = fixing.unsafe or (fixing.diff and not fixing.fix)
     left: list[looking.Look] = []
     for look in looks:
         content = repairing.content_of(look.file) if any(map(wanted.wants, look.findings)) else None
         if content is None:
             left.append(look)
             continue
-        corrected = repairing.correct(look, content, strict, wanted, unsafe)
+        corrected = repairing.correct(look, content, strict, wanted, fixing.unsafe_too)
         if fixing.diff:
             _fixing.show(corrected.changes, sys.stdout)
             left.append(look)

@@ -28,6 +28,7 @@ from gradwhy.runtime.records import node_of
 from gradwhy.runtime.sites import Site, located
 from gradwhy.source import text
 from gradwhy.source.slicing import bound_names, definitions, dotted_name, names_read, targets
+from gradwhy.source.slicing import called as called
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,11 +250,6 @@ def receiver(site: Site) -> str:
 def shape_of(tensor: Any) -> tuple[int, ...]:
     """The shape as plain ints."""
     return tuple(int(size) for size in tensor.shape)
-
-
-def called(node: ast.Call) -> str:
-    """The last part of a called name: "ReLU" of ``nn.ReLU(...)``."""
-    return node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
 
 
 def assignment(name: str, site: Site) -> Place | None:

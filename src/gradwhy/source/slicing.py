@@ -32,6 +32,13 @@ def dotted_name(node: ast.AST) -> str:
     return ".".join([node.id, *reversed(parts)])
 
 
+def called(node: ast.AST | None) -> str:
+    """The last part of what is called: "ReLU" of ``nn.ReLU(...)``, "update" of ``meters[0].update(...)``; "" for no call."""
+    if not isinstance(node, ast.Call):
+        return ""
+    return node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+
+
 def targets(statement: ast.AST) -> list[ast.expr]:
     """What a statement binds: the targets of an assignment, a loop or a ``with``."""
     if isinstance(statement, ast.Assign):

@@ -101,6 +101,12 @@ class SourceText:
             return node
         return next((outer for outer in self.enclosing(node) if isinstance(outer, ast.stmt)), None)
 
+    def block(self, statement: ast.AST) -> list[ast.stmt]:
+        """The statements that a statement stands among, itself included; [] for what stands among none."""
+        parent = self.parents.get(statement)
+        blocks = (getattr(parent, field, None) for field in ("body", "orelse", "finalbody"))
+        return next((block for block in blocks if isinstance(block, list) and statement in block), [])
+
     def function(self, node: ast.AST) -> ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | None:
         """The function that a node stands in."""
         kinds = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from gradwhy.findings import Edit
-from gradwhy.source.slicing import bound_names, names_read, targets
+from gradwhy.source.slicing import bound_names, called, names_read, targets
 from gradwhy.source.text import SourceText
-from gradwhy.static.leaves import called, inserted, with_suffix
+from gradwhy.static.leaves import inserted, with_suffix
 from gradwhy.static.remedy import Written
 from gradwhy.static.rewrites import indent_of
 
@@ -31,13 +31,6 @@ class Use:
     first: ast.stmt | None
 
 
-def block_of(source: SourceText, statement: ast.stmt) -> list[ast.stmt]:
-    """The statements that a statement stands among."""
-    parent = source.parents.get(statement)
-    blocks = (getattr(parent, field, None) for field in _BLOCKS)
-    return next((block for block in blocks if isinstance(block, list) and statement in block), [])
-
-
 def binds(statement: ast.AST, name: str) -> bool:
     return name in {bound for target in targets(statement) for bound in bound_names(target)}
 
@@ -51,7 +44,7 @@ def use_before(source: SourceText, statement: ast.stmt, name: str) -> Use | None
     first: ast.stmt | None = None
     here: ast.stmt = statement
     while True:
-        block = block_of(source, here)
+        block = source.block(here)
         for earlier in reversed(block[: block.index(here)] if here in block else []):
             if binds(earlier, name) and isinstance(earlier, (ast.Assign, ast.AnnAssign)):
                 return Use("assigned", earlier, first)

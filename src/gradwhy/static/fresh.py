@@ -7,9 +7,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from gradwhy.findings import Edit
-from gradwhy.source.slicing import definitions, dotted_name
+from gradwhy.source.slicing import called, definitions, dotted_name
 from gradwhy.source.text import SourceText, Span
-from gradwhy.static.numbers import called
 from gradwhy.static.rebinding import may_bind, read_after
 from gradwhy.static.remedy import Fault, Written, replace
 from gradwhy.static.rewrites import indent_of, without_argument

@@ -10,7 +10,7 @@ from gradwhy.source.text import SourceText, Span
 from gradwhy.static.fresh import base_of
 from gradwhy.static.rebinding import read_after
 from gradwhy.static.remedy import Fault, replace
-from gradwhy.static.rewrites import block_of, indent_of, moved
+from gradwhy.static.rewrites import indent_of, moved
 
 _FORWARD = ("forward", "__call__", "training_step", "loss", "call")
 
@@ -41,8 +41,8 @@ def without_gradients(fault: Fault) -> list[Edit]:
     name = torch_name(source)
     if statement is None or not name:
         return []
-    block = block_of(source, statement)
-    if block is None:
+    block = source.block(statement)
+    if not block:
         return []
     first = last = block.index(statement)
     base = written(statement)

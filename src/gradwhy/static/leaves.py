@@ -7,9 +7,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from gradwhy.findings import Edit
-from gradwhy.source.slicing import dotted_name
+from gradwhy.source.slicing import called, dotted_name
 from gradwhy.source.text import SourceText, Span
 from gradwhy.static.remedy import Written, replace
+from gradwhy.static.rewrites import without_argument
 
 FLAG = "requires_grad"
 LEAF = ".detach().requires_grad_()"
@@ -24,11 +25,6 @@ MAKERS = frozenset({
 def last_name(node: ast.AST) -> str:
     """``c`` of ``a.b.c`` and of ``f(x).c``; "" where there is none."""
     return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
-
-
-def called(node: ast.AST | None) -> str:
-    """The last name of what is called, "" for what is no call."""
-    return last_name(node.func) if isinstance(node, ast.Call) else ""
 
 
 def is_true(node: ast.AST | None) -> bool:
@@ -62,17 +58,6 @@ def with_suffix(where: Written, node: ast.expr, suffix: str) -> list[Edit]:
     if isinstance(node, _SIMPLE):
         return [inserted(where, end_of(source, node), suffix)]
     return [inserted(where, start_of(source, node), "("), inserted(where, end_of(source, node), f"){suffix}")]
-
-
-def without_argument(where: Written, call: ast.Call, keyword: ast.keyword) -> Edit:
-    """The call without one of its keyword arguments, and without the comma that went with it."""
-    source = where.source
-    given: list[ast.AST] = sorted([*call.args, *call.keywords], key=lambda part: start_of(source, part))
-    index = given.index(keyword)
-    if index > 0:
-        return replace(where, Span(*end_of(source, given[index - 1]), *end_of(source, keyword)), "")
-    last = start_of(source, given[1]) if len(given) > 1 else end_of(source, keyword)
-    return replace(where, Span(*start_of(source, keyword), *last), "")
 
 
 def method_out(where: Written, call: ast.Call) -> Edit:
@@ -150,7 +135,7 @@ def flag_last(where: Written, value: ast.expr) -> list[Edit]:
         out = method_out(where, call)
     else:
         assert found[0].keyword is not None
-        out = without_argument(where, call, found[0].keyword)
+        out = without_argument(where, call, found[0].keyword.value)
     return [*with_suffix(where, value, ".requires_grad_(True)"), out]
 
 

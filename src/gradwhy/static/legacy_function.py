@@ -5,9 +5,9 @@ from __future__ import annotations
 import ast
 
 from gradwhy.findings import Edit
-from gradwhy.source.slicing import dotted_name
+from gradwhy.source.slicing import called, dotted_name
 from gradwhy.source.text import Span
-from gradwhy.static.leaves import called, end_of, inserted, start_of
+from gradwhy.static.leaves import end_of, inserted, start_of
 from gradwhy.static.remedy import Written, replace
 from gradwhy.static.rewrites import indent_of, whole_lines_out
 

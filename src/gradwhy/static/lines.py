@@ -6,23 +6,13 @@ import ast
 from collections.abc import Iterator
 
 from gradwhy.findings import Edit
-from gradwhy.source.slicing import bound_names, dotted_name, targets
+from gradwhy.source.slicing import bound_names, called, dotted_name, targets
 from gradwhy.source.text import SourceText, Span
 from gradwhy.static.remedy import Written, replace
 from gradwhy.static.rewrites import indent_of, whole_lines_out
 
 _BLOCKS = ("body", "orelse", "finalbody")
 _BACKWARD = frozenset({"backward", "manual_backward"})
-
-
-def block_of(source: SourceText, statement: ast.AST) -> list[ast.stmt]:
-    """The statements among which one stands, [] for none."""
-    parent = source.parents.get(statement)
-    for field in _BLOCKS:
-        block = getattr(parent, field, None)
-        if isinstance(block, list) and statement in block:
-            return block
-    return []
 
 
 def in_block(source: SourceText, node: ast.AST, block: list[ast.stmt]) -> ast.stmt | None:
@@ -73,18 +63,11 @@ def move(where: Written, statement: ast.stmt, to: ast.stmt, after: bool = False)
     source = where.source
     if statement.end_lineno != statement.lineno or not alone(source, statement):
         return ()
-    if len(block_of(source, statement)) < 2:
+    if len(source.block(statement)) < 2:
         return ()
     text = source.line(statement.lineno).strip()
     put = put_after(where, to, text) if after else put_before(where, to, text)
     return (put, whole_lines_out(where, statement.lineno, statement.lineno)) if put is not None else ()
-
-
-def called(call: ast.AST) -> str:
-    """The last part of what a call calls."""
-    if not isinstance(call, ast.Call):
-        return ""
-    return call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
 
 
 def calls(node: ast.AST, *names: str) -> Iterator[ast.Call]:

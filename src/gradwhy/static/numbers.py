@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from gradwhy.source.slicing import definitions, dotted_name
+from gradwhy.source.slicing import called, definitions, dotted_name
 from gradwhy.source.text import SourceText
 
 _METHODS = frozenset({"item", "tolist", "size", "dim", "numel", "nelement", "index", "count"})
@@ -47,8 +47,3 @@ def given_for(
         given = [value for name, value in zip(order, call.args) if name in names]
         given += [k.value for k in call.keywords if k.arg in names or (rest in names and k.arg not in order)]
         yield given
-
-
-def called(call: ast.Call) -> str:
-    """``update`` of ``meter.update(...)`` and of ``self.meters[0].update(...)``."""
-    return call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")

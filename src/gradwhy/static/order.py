@@ -20,11 +20,7 @@ def same_block(program: Program, one: Event, other: Event) -> bool:
         return False
     source = program.source_of(one.at)
     first, second = source.statement(one.at), source.statement(other.at)
-    parents = source.parents
-    if first is None or second is None or parents.get(first) is not parents.get(second):
-        return False
-    blocks = (getattr(parents.get(first), name, None) for name in ("body", "orelse", "finalbody"))
-    return any(isinstance(block, list) and first in block and second in block for block in blocks)
+    return first is not None and second is not None and second in source.block(first)
 
 
 def outwards(program: Program, event: Event) -> Iterator[tuple[ast.AST, Frame]]:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import ast
 
-from gradwhy.source.slicing import targets
+from gradwhy.source.slicing import called, targets
 from gradwhy.source.text import SourceText
-from gradwhy.static import lines
 
 _ELEMENTWISE = frozenset({
     "abs", "clamp", "detach", "exp", "float", "log", "log1p", "neg", "pow", "relu", "sigmoid", "sqrt", "square", "tanh",
@@ -101,13 +100,13 @@ def _all_calls(source: SourceText) -> list[ast.Call]:
 def _callee(source: SourceText, call: ast.Call) -> Function | None:
     """The function of this file that a call runs: by its name, or the ``forward`` of the class its object was made of."""
     assert source.tree is not None
-    name = lines.called(call)
+    name = called(call)
     functions = [n for n in ast.walk(source.tree) if isinstance(n, (ast.FunctionDef, ast.AsyncFunctionDef))]
     alike = [f for f in functions if f.name == name]
     if len(alike) == 1:
         return alike[0]
     makers = {
-        lines.called(n.value)
+        called(n.value)
         for n in ast.walk(source.tree)
         if isinstance(n, ast.Assign) and any(_last(target) == name for target in n.targets)
     }

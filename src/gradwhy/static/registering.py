@@ -6,20 +6,11 @@ import ast
 from collections.abc import Iterator
 
 from gradwhy.findings import Edit
-from gradwhy.source.slicing import bound_names, definitions, dotted_name
+from gradwhy.source.slicing import bound_names, called, definitions, dotted_name
 from gradwhy.source.text import SourceText
-from gradwhy.static.leaves import (
-    FLAG,
-    MAKERS,
-    called,
-    end_of,
-    inserted,
-    is_true,
-    method_out,
-    start_of,
-    without_argument,
-)
+from gradwhy.static.leaves import FLAG, MAKERS, end_of, inserted, is_true, method_out, start_of
 from gradwhy.static.remedy import Written, replace
+from gradwhy.static.rewrites import without_argument
 
 _LISTS = (ast.List, ast.ListComp, ast.Tuple)
 _DICTS = (ast.Dict, ast.DictComp)
@@ -122,7 +113,7 @@ def as_parameter(where: Written, value: ast.expr, nn: str) -> list[Edit]:
         if keyword is not None and isinstance(node, ast.Call):
             if not is_true(keyword.value):
                 return []
-            out.append(without_argument(where, node, keyword))
+            out.append(without_argument(where, node, keyword.value))
     return [
         inserted(where, start_of(source, value), f"{nn}.Parameter("),
         *out,

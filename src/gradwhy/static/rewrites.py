@@ -119,16 +119,6 @@ def detached(where: Written, value: ast.expr) -> list[Edit]:
     return [start, end] if before else [end]
 
 
-def block_of(source: SourceText, statement: ast.AST) -> list[ast.stmt] | None:
-    """The list of statements that a statement stands in."""
-    parent = source.parents.get(statement)
-    for field in ("body", "orelse", "finalbody"):
-        block = getattr(parent, field, None)
-        if isinstance(block, list) and statement in block:
-            return block
-    return None
-
-
 def indent_of(source: SourceText, line: int) -> str:
     text = source.line(line)
     return text[: len(text) - len(text.lstrip())]

@@ -6,11 +6,10 @@ import ast
 from collections.abc import Iterator
 
 from gradwhy.findings import Code, Fix, Message
-from gradwhy.source.slicing import bound_names, dotted_name, names_read, targets
+from gradwhy.source.slicing import bound_names, called, dotted_name, names_read, targets
 from gradwhy.source.text import SourceText
-from gradwhy.static.numbers import called
 from gradwhy.static.remedy import Fault, Spot
-from gradwhy.static.rewrites import block_of, detached
+from gradwhy.static.rewrites import detached
 
 CAUSE = "freed-graph-reused"
 
@@ -21,8 +20,8 @@ def detached_for_the_other(fault: Fault, surface: Spot) -> Iterator[Fix]:
     source = fault.source
     told = fault.args.get("name")
     failing = source.statement(surface.node)
-    block = block_of(source, failing) if failing is not None else None
-    if failing is None or block is None or failing not in block:
+    block = source.block(failing) if failing is not None else []
+    if failing is None or not block or failing not in block:
         return
     last = block.index(failing)
     bound = {name for part in block[:last] if isinstance(part, ast.Assign) for name in _bound(part)}
@@ -69,14 +68,10 @@ def stored_without_graph(fault: Fault, statement: ast.stmt, surface: Spot) -> It
     kept = dotted_name(stored)
     if not kept.startswith("self.") or kept not in names_read(statement.value):
         return
-    block = block_of(source, failing)
+    block = source.block(failing)
     loss = next((n.func.value for n in ast.walk(failing) if isinstance(n, ast.Call) and called(n) == "backward"
                  and isinstance(n.func, ast.Attribute)), None)  # fmt: skip
-    if (
-        block is None
-        or loss is None
-        or any(isinstance(n, ast.Return) and n.value is not None for n in ast.walk(function))
-    ):
+    if not block or loss is None or any(isinstance(n, ast.Return) and n.value is not None for n in ast.walk(function)):
         return
     before = block[: block.index(failing)]
     updates = [i for i, part in enumerate(before) if isinstance(part, ast.Expr) and _calls(part, function.name)]

@@ -6,11 +6,10 @@ import ast
 import builtins
 
 from gradwhy.findings import Edit
-from gradwhy.source.slicing import bound_names, definitions, dotted_name, names_read, targets
+from gradwhy.source.slicing import bound_names, called, definitions, dotted_name, names_read, targets
 from gradwhy.source.text import SourceText, Span
-from gradwhy.static.numbers import called
 from gradwhy.static.remedy import Written, replace
-from gradwhy.static.rewrites import block_of, indent_of, whole_lines_out
+from gradwhy.static.rewrites import indent_of, whole_lines_out
 
 
 def turn_of(source: SourceText, node: ast.AST) -> ast.For | ast.While | ast.FunctionDef | None:
@@ -37,9 +36,9 @@ def moved_into(where: Written, statement: ast.stmt, turn: ast.For | ast.While | 
     """The edits that put an assignment where each turn first reads its names, with the assignments above it that its graph
     comes from; none where something outside the turn needs one of them too."""
     source = where.source
-    scope, block = source.function(statement) or source.tree, block_of(source, statement)
+    scope, block = source.function(statement) or source.tree, source.block(statement)
     run = _with_sources(source, statement) if isinstance(statement, ast.Assign) else []
-    if not run or scope is None or block is None or len(block) == len(run):
+    if not run or scope is None or not block or len(block) == len(run):
         return []
     at = block.index(statement)
     if block[at + 1 - len(run) : at + 1] != run or any(_shares_lines(source, block, part) for part in run):

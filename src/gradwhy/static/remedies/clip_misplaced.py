@@ -17,7 +17,7 @@ def remedies(fault: Fault) -> Iterable[Fix]:
     clip = fault.source.statement(fault.node)
     if clip is None or isinstance(clip, (ast.Return, ast.If, ast.For, ast.While, ast.With)):
         return
-    block = lines.block_of(fault.source, clip)
+    block = fault.source.block(clip)
     if fault.headline == "headline-scaled":
         yield from _unscaled(fault, clip, block)
     elif fault.headline == "headline-late":
@@ -72,7 +72,7 @@ def _in_the_caller(fault: Fault, clip: ast.stmt, filled: Spot) -> Iterable[Fix]:
     if len(owners) != 1 or read & local - selves or not selves <= read or clip.lineno != clip.end_lineno:
         return
     owner = owners.pop()
-    if not owner or len(lines.block_of(source, clip)) < 2 or not lines.alone(source, clip):
+    if not owner or len(source.block(clip)) < 2 or not lines.alone(source, clip):
         return
     text = _renamed(source.segment(clip), clip, selves.pop(), owner)
     put = lines.put_after(fault, went, text)

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterable
 
 from gradwhy.findings import Code, Fix, Message
-from gradwhy.source.slicing import dotted_name
+from gradwhy.source.slicing import called, dotted_name
 from gradwhy.static import lines
 from gradwhy.static.remedy import Fault
 
@@ -21,7 +21,7 @@ def remedies(fault: Fault) -> Iterable[Fix]:
     if not owner or len(call.args) != 2 or call.keywords or not isinstance(call.args[0], ast.Name):
         return
     own = call.args[1]
-    if lines.called(own) == "contiguous" and isinstance(own, ast.Call) and isinstance(own.func, ast.Attribute):
+    if called(own) == "contiguous" and isinstance(own, ast.Call) and isinstance(own.func, ast.Attribute):
         own = own.func.value
     if not isinstance(own, (ast.Name, ast.Attribute)):
         return

@@ -6,9 +6,8 @@ import ast
 from collections.abc import Iterable, Iterator
 
 from gradwhy.findings import Code, Edit, Fix, Message
-from gradwhy.source.slicing import bound_names, definitions, dotted_name, targets
+from gradwhy.source.slicing import bound_names, called, definitions, dotted_name, targets
 from gradwhy.source.text import SourceText, Span
-from gradwhy.static.numbers import called
 from gradwhy.static.remedy import Fault, replace
 
 CAUSE = "computed-tensor-kept"

@@ -6,9 +6,9 @@ import ast
 from collections.abc import Iterable
 
 from gradwhy.findings import Code, Fix, Message
-from gradwhy.source.slicing import bound_names
+from gradwhy.source.slicing import bound_names, called
 from gradwhy.static.first_use import use_before
-from gradwhy.static.leaves import LEAF, called, flag_last, whole, with_suffix
+from gradwhy.static.leaves import LEAF, flag_last, whole, with_suffix
 from gradwhy.static.remedy import Fault
 
 

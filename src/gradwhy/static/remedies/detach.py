@@ -6,8 +6,8 @@ import ast
 from collections.abc import Iterable
 
 from gradwhy.findings import Code, Fix, Message
-from gradwhy.source.slicing import dotted_name
-from gradwhy.static.leaves import called, with_suffix
+from gradwhy.source.slicing import called, dotted_name
+from gradwhy.static.leaves import with_suffix
 from gradwhy.static.remedy import Fault
 from gradwhy.static.rewrites import is_helper, without_method
 

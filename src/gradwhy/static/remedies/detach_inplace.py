@@ -6,8 +6,7 @@ import ast
 from collections.abc import Iterable
 
 from gradwhy.findings import Code, Fix, Message
-from gradwhy.source.slicing import dotted_name
-from gradwhy.static.numbers import called
+from gradwhy.source.slicing import called, dotted_name
 from gradwhy.static.rebinding import may_bind
 from gradwhy.static.remedy import Fault, replace
 

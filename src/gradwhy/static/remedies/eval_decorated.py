@@ -19,7 +19,7 @@ def remedies(fault: Fault) -> Iterable[Fix]:
     switch = source.statement(fault.node)
     if not name or not isinstance(switch, ast.Expr) or switch.value is not fault.node:
         return
-    block = lines.block_of(source, switch)
+    block = source.block(switch)
     function = source.function(switch)
     edits: tuple[Edit | None, ...] = ()
     if not any(map(lines.goes_backward, _body(function if function is not None else source.tree))):

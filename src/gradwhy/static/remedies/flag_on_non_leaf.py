@@ -6,9 +6,8 @@ import ast
 from collections.abc import Iterable
 
 from gradwhy.findings import Code, Fix, Message
-from gradwhy.source.slicing import dotted_name, names_read
-from gradwhy.static.first_use import block_of
-from gradwhy.static.leaves import LEAF, called, flag_last, is_true, whole
+from gradwhy.source.slicing import called, dotted_name, names_read
+from gradwhy.static.leaves import LEAF, flag_last, is_true, whole
 from gradwhy.static.remedy import Fault, replace
 from gradwhy.static.rewrites import whole_lines_out
 
@@ -41,7 +40,7 @@ def remedies(fault: Fault) -> Iterable[Fix]:
         yield Fix(title=title, applicability="unsafe", edits=(edit,))
     elif isinstance(target, ast.Name) and _is_asked_for(fault, statement, name):
         # It requires grad already, by its history.
-        if len(block_of(source, statement)) > 1 and statement.end_lineno is not None:
+        if len(source.block(statement)) > 1 and statement.end_lineno is not None:
             edit = whole_lines_out(fault, statement.lineno, statement.end_lineno)
             title = Message("flag-on-non-leaf.fix-out", {"name": Code(name)})
             yield Fix(title=title, applicability="safe", edits=(edit,))

@@ -6,12 +6,11 @@ import ast
 from collections.abc import Iterable, Iterator
 
 from gradwhy.findings import Code, Edit, Fix, Message
-from gradwhy.source.slicing import bound_names, definitions, dotted_name, names_read, targets
+from gradwhy.source.slicing import bound_names, called, definitions, dotted_name, names_read, targets
 from gradwhy.source.text import SourceText, Span
 from gradwhy.static import sharing
-from gradwhy.static.numbers import called
 from gradwhy.static.remedy import Fault, Spot, replace
-from gradwhy.static.rewrites import block_of, indent_of, whole_lines_out, with_keyword
+from gradwhy.static.rewrites import indent_of, whole_lines_out, with_keyword
 from gradwhy.static.turns import moved_into, turn_of
 
 _NOT_COMPUTED = frozenset(
@@ -97,8 +96,8 @@ def _joined(fault: Fault, first: ast.Call, surface: Spot) -> Iterable[Fix]:
     if one is other:
         yield from _summed_in_loop(fault, first, one)
         return
-    block = block_of(source, one)
-    if block is None or other not in block or block.index(one) > block.index(other):
+    block = source.block(one)
+    if not block or other not in block or block.index(one) > block.index(other):
         return
     between = block[block.index(one) + 1 : block.index(other)]
     if any(called(n) in _BETWEEN - {"update"} for part in between for n in ast.walk(part) if isinstance(n, ast.Call)):

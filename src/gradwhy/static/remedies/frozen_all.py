@@ -58,8 +58,8 @@ def order(fault: Fault) -> Iterable[Fix]:
     freeze = source.statement(fault.node)
     while freeze is not None and isinstance(parent := source.parents.get(freeze), ast.For) and len(parent.body) == 1:
         freeze = parent
-    block = next((b for b in _blocks(source.parents.get(freeze)) if freeze in b), None) if freeze is not None else None
-    if freeze is None or block is None or (index := block.index(freeze)) == 0:
+    block = source.block(freeze) if freeze is not None else []
+    if freeze is None or not block or (index := block.index(freeze)) == 0:
         return
     before = block[index - 1]
     if not _adds_to(before, _frozen(freeze)) or before.end_lineno is None or freeze.end_lineno is None:
@@ -94,12 +94,6 @@ def _adds_to(statement: ast.stmt, names: set[str]) -> bool:
         return False
     target = statement.targets[0] if isinstance(statement, ast.Assign) else value.args[0]
     return value.args[0].id in names and isinstance(target, ast.Name) and target.id == value.args[0].id
-
-
-def _blocks(parent: ast.AST | None) -> Iterable[list[ast.stmt]]:
-    return [
-        block for field in ("body", "orelse", "finalbody") if isinstance(block := getattr(parent, field, None), list)
-    ]
 
 
 def _lines(fault: Fault, first: int, last: int) -> list[str]:

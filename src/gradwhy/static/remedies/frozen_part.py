@@ -6,9 +6,9 @@ import ast
 from collections.abc import Iterable
 
 from gradwhy.findings import Code, Edit, Fix, Message
-from gradwhy.source.slicing import backward_slice, dotted_name
+from gradwhy.source.slicing import backward_slice, called, dotted_name
 from gradwhy.static.first_use import use_before
-from gradwhy.static.leaves import called, parameters_of, with_suffix
+from gradwhy.static.leaves import parameters_of, with_suffix
 from gradwhy.static.remedies import frozen_all, misspelt_flag, requires_grad_missing
 from gradwhy.static.remedy import Fault, Spot, replace
 

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterable
 
 from gradwhy.findings import Code, Fix, Message
-from gradwhy.source.slicing import dotted_name
+from gradwhy.source.slicing import called, dotted_name
 from gradwhy.static import lines
 from gradwhy.static.remedy import Fault, Spot, replace
 
@@ -61,15 +61,9 @@ def _like_output(fault: Fault) -> Iterable[Fix]:
         given = next((k.value for k in call.keywords if k.arg in ("grad_outputs", "gradient", "grad_tensors")), None)
         on_tensor = call.func.attr == "backward" if isinstance(call.func, ast.Attribute) else False
         if given is None:
-            place = (
-                0
-                if on_tensor and "autograd" not in dotted_name(call.func)
-                else 2
-                if lines.called(call) == "grad"
-                else 1
-            )
+            place = 0 if on_tensor and "autograd" not in dotted_name(call.func) else 2 if called(call) == "grad" else 1
             given = call.args[place] if place < len(call.args) else None
-        in_torch = "autograd" in dotted_name(call.func) or lines.called(call) == "grad"
+        in_torch = "autograd" in dotted_name(call.func) or called(call) == "grad"
         output = call.args[0] if in_torch and call.args else getattr(call.func, "value", None)
         if given is None or not isinstance(output, (ast.Name, ast.Attribute)) or not _are_ones(used, given):
             return
@@ -81,7 +75,7 @@ def _like_output(fault: Fault) -> Iterable[Fix]:
 
 def _are_ones(used: Spot, given: ast.expr) -> bool:
     """Whether what is passed is made by ``torch.ones`` wherever it is assigned in the file."""
-    if lines.called(given) in ("ones", "ones_like"):
+    if called(given) in ("ones", "ones_like"):
         return True
     name = dotted_name(given)
     if not name or used.source.tree is None:
@@ -98,4 +92,4 @@ def _are_ones(used: Spot, given: ast.expr) -> bool:
 def _ones(value: ast.expr) -> bool:
     while isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute) and value.func.attr in ("to", "cuda"):
         value = value.func.value
-    return lines.called(value) in ("ones", "ones_like")
+    return called(value) in ("ones", "ones_like")

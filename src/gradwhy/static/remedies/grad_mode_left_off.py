@@ -22,7 +22,8 @@ def remedies(fault: Fault) -> Iterable[Fix]:
     by_hand = isinstance(call.func, ast.Attribute) and call.func.attr == "__enter__"
     if not (constant or by_hand):
         return
-    rest = _rest_of_block(source.parents.get(statement), statement)
+    block = source.block(statement)
+    rest = block[block.index(statement) + 1 :] if block else []
     if any(isinstance(node, (ast.Yield, ast.YieldFrom)) for part in rest for node in ast.walk(part)):
         # What runs inside is somewhere else; the block would switch it off as well.
         return
@@ -38,11 +39,3 @@ def remedies(fault: Fault) -> Iterable[Fix]:
     elif constant:
         edit = replace(fault, call.args[0], "True")
         yield Fix(title=Message("grad-mode-left-off.fix-on"), applicability="unsafe", edits=(edit,))
-
-
-def _rest_of_block(parent: ast.AST | None, statement: ast.stmt) -> list[ast.stmt]:
-    for field in ("body", "orelse", "finalbody"):
-        block = getattr(parent, field, None)
-        if isinstance(block, list) and statement in block:
-            return block[block.index(statement) + 1 :]
-    return []

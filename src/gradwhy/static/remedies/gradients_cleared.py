@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterable
 
 from gradwhy.findings import Code, Edit, Fix, Message
-from gradwhy.source.slicing import dotted_name
+from gradwhy.source.slicing import called, dotted_name
 from gradwhy.static import lines
 from gradwhy.static.remedy import Fault
 from gradwhy.static.rewrites import whole_lines_out
@@ -34,7 +34,7 @@ def _surfaces_at_pass(fault: Fault) -> bool:
 def _before_the_pass(fault: Fault, clear: ast.Expr) -> Iterable[Fix]:
     """``loss.backward(); zero_grad(); step()``: the clearing goes up, or below the step that the pass is not beside."""
     whole = _loop_around(fault, clear)
-    block = lines.block_of(fault.source, whole)
+    block = fault.source.block(whole)
     if _clearer(clear) == "":
         return
     passes: list[ast.stmt] = []
@@ -62,7 +62,7 @@ def _loop_around(fault: Fault, clear: ast.stmt) -> ast.stmt:
 
 
 def _step_later(fault: Fault, step: ast.Expr) -> Iterable[Fix]:
-    block = lines.block_of(fault.source, step)
+    block = fault.source.block(step)
     rest = block[block.index(step) + 1 :] if block else []
     last = next((s for s in rest if lines.goes_backward(s)), None)
     if last is None or any(lines.steps(s) for s in rest[: rest.index(last)]):
@@ -83,14 +83,14 @@ def _once_a_step(fault: Fault, clear: ast.Expr) -> Iterable[Fix]:
     text = source.segment(clear)
     if inside:
         at = source.statement(inside[0][0])
-        block = lines.block_of(source, at) if at is not None else []
+        block = source.block(at) if at is not None else []
         if len(inside) == 1 and at is not None and name == inside[0][1] and clear not in block:
             edit = lines.put_after(fault, at, text) if isinstance(at, ast.Expr) else None
             yield from _fix("fix-after", fault, clear, _taken(fault, clear, edit))
         return
     if any(_steps_in(fault, call) for call in lines.calls(loop)) or clear not in loop.body:
         return
-    around = lines.block_of(source, loop)
+    around = source.block(loop)
     after = [s for s in around[around.index(loop) + 1 :] if lines.steps(s)] if around else []
     outer = [n for n in source.enclosing(loop) if isinstance(n, (ast.For, ast.While))]
     if after or (function is not None and not outer and not lines.steps(function)):
@@ -99,7 +99,7 @@ def _once_a_step(fault: Fault, clear: ast.Expr) -> Iterable[Fix]:
 
 def _taken(fault: Fault, clear: ast.Expr, put: Edit | None) -> tuple[Edit, ...]:
     source = fault.source
-    fits = clear.lineno == clear.end_lineno and lines.alone(source, clear) and len(lines.block_of(source, clear)) > 1
+    fits = clear.lineno == clear.end_lineno and lines.alone(source, clear) and len(source.block(clear)) > 1
     return (put, whole_lines_out(fault, clear.lineno, clear.lineno)) if put is not None and fits else ()
 
 
@@ -107,7 +107,7 @@ def _steps_in(fault: Fault, call: ast.Call) -> bool:
     """Whether a call runs a function of this file that steps."""
     assert fault.source.tree is not None
     return any(
-        isinstance(n, (ast.FunctionDef, ast.AsyncFunctionDef)) and n.name == lines.called(call) and lines.steps(n)
+        isinstance(n, (ast.FunctionDef, ast.AsyncFunctionDef)) and n.name == called(call) and lines.steps(n)
         for n in ast.walk(fault.source.tree)
     )
 
@@ -115,7 +115,7 @@ def _steps_in(fault: Fault, call: ast.Call) -> bool:
 def _clearer(clear: ast.Expr) -> str:
     """``optimizer`` of ``optimizer.zero_grad()``."""
     call = clear.value
-    if lines.called(call) != "zero_grad" or not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute):
+    if called(call) != "zero_grad" or not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute):
         return ""
     return dotted_name(call.func.value)
 

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterable
 
 from gradwhy.findings import Code, Edit, Fix, Message
-from gradwhy.source.slicing import dotted_name
+from gradwhy.source.slicing import called, dotted_name
 from gradwhy.static import lines
 from gradwhy.static.remedy import Fault, replace
 from gradwhy.static.rewrites import without_method
@@ -40,12 +40,12 @@ def _default(fault: Fault, name: ast.Name) -> Edit | None:
     pairs = [*zip(positional, function.args.defaults), *zip(function.args.kwonlyargs, function.args.kw_defaults)]
     default = next((value for arg, value in pairs if arg.arg == name.id and value is not None), None)
     outer = fault.source.parents.get(function)
-    called = outer.name if isinstance(outer, ast.ClassDef) and function.name == "__init__" else function.name
+    named = outer.name if isinstance(outer, ast.ClassDef) and function.name == "__init__" else function.name
     passed = [
         call
         for call in ast.walk(tree)
         if isinstance(call, ast.Call)
-        and lines.called(call) == called
+        and called(call) == named
         and any(keyword.arg in (name.id, None) for keyword in call.keywords)
     ]
     if default is None or passed or dotted_name(default) not in _HALF:

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterable
 
 from gradwhy.findings import Code, Fix, Message
-from gradwhy.static.lines import alone, block_of
+from gradwhy.static.lines import alone
 from gradwhy.static.remedy import Fault
 from gradwhy.static.rewrites import whole_lines_out
 
@@ -20,7 +20,7 @@ def remedies(fault: Fault) -> Iterable[Fix]:
     parent = source.parents.get(statement)
     if isinstance(parent, ast.For) and parent.body == [statement] and not parent.orelse:
         statement = parent
-    if len(block_of(source, statement)) < 2 or not alone(source, statement) or statement.end_lineno is None:
+    if len(source.block(statement)) < 2 or not alone(source, statement) or statement.end_lineno is None:
         return
     first = source.line(statement.lineno).strip()
     title = Message("head-replaced.fix", {"line": Code(first)})

@@ -6,14 +6,13 @@ import ast
 from collections.abc import Iterable, Iterator
 
 from gradwhy.findings import Code, Edit, Fix, Message
-from gradwhy.source.slicing import definitions, dotted_name, names_read, targets
+from gradwhy.source.slicing import called, definitions, dotted_name, names_read, targets
 from gradwhy.source.text import SourceText, Span
 from gradwhy.static.fresh import base_of
 from gradwhy.static.leaf_writes import torch_name
-from gradwhy.static.numbers import called
 from gradwhy.static.rebinding import may_bind
 from gradwhy.static.remedy import Fault, Spot, Written, replace
-from gradwhy.static.rewrites import block_of, detached, indent_of
+from gradwhy.static.rewrites import detached, indent_of
 
 _TENSORS = frozenset({
     "zeros", "ones", "randn", "rand", "full", "empty", "zeros_like", "ones_like", "randn_like", "clone",
@@ -88,8 +87,8 @@ def _stored_after_the_pass(source: SourceText, statement: ast.Assign, surface: S
     """``bank[i] = 0.9 * bank[i] + 0.1 * z`` behind ``backward()``: no loss of this turn comes from it."""
     target = statement.targets[0]
     failing = source.statement(surface.node) if surface.source is source else None
-    block = block_of(source, statement)
-    if not isinstance(target, ast.Subscript) or failing is None or block is None or failing not in block:
+    block = source.block(statement)
+    if not isinstance(target, ast.Subscript) or failing is None or not block or failing not in block:
         return False
     return base_of(target) in names_read(statement.value) and block.index(failing) < block.index(statement)
 
@@ -245,13 +244,9 @@ def _after_the_pass(fault: Fault, statement: ast.stmt, surface: Spot, kinds: dic
     """``h = h.detach()`` behind ``backward()``, where the same function has both."""
     source = fault.source
     failing = source.statement(surface.node) if surface.file == fault.file else None
-    if (
-        failing is None
-        or source.function(failing) is not source.function(statement)
-        or block_of(source, failing) is None
-    ):
+    if failing is None or source.function(failing) is not source.function(statement) or not source.block(failing):
         return None
-    outer = block_of(source, failing) or []
+    outer = source.block(failing)
     holds = [part for part in outer if part is statement or statement in set(ast.walk(part))]
     if not holds or outer.index(holds[0]) >= outer.index(failing):
         return None

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterable
 
 from gradwhy.findings import Code, Fix, Message
-from gradwhy.static.leaves import called
+from gradwhy.source.slicing import called
 from gradwhy.static.remedy import Fault
 from gradwhy.static.rewrites import without_method
 

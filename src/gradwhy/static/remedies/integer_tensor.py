@@ -6,8 +6,8 @@ import ast
 from collections.abc import Iterable
 
 from gradwhy.findings import Code, Fix, Message
-from gradwhy.source.slicing import dotted_name
-from gradwhy.static.leaves import FLAG, called
+from gradwhy.source.slicing import called, dotted_name
+from gradwhy.static.leaves import FLAG
 from gradwhy.static.remedy import Fault, Spot, replace
 from gradwhy.static.rewrites import with_keyword
 

@@ -6,10 +6,9 @@ import ast
 from collections.abc import Iterable
 
 from gradwhy.findings import Code, Fix, Message
-from gradwhy.source.slicing import names_read
+from gradwhy.source.slicing import called, names_read
 from gradwhy.static import tensors_kept
 from gradwhy.static.first_use import binds
-from gradwhy.static.leaves import called
 from gradwhy.static.remedy import Fault
 from gradwhy.static.rewrites import without_method
 

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterable
 
 from gradwhy.findings import Code, Fix, Message
-from gradwhy.static import lines
+from gradwhy.source.slicing import called
 from gradwhy.static.remedy import Fault, replace
 
 
@@ -25,7 +25,7 @@ def remedies(fault: Fault) -> Iterable[Fix]:
 
 def _exponential(node: ast.expr) -> str:
     """``logp`` of ``logp.exp()`` and ``torch.exp(logp)``."""
-    if not isinstance(node, ast.Call) or lines.called(node) != "exp" or not isinstance(node.func, ast.Attribute):
+    if not isinstance(node, ast.Call) or called(node) != "exp" or not isinstance(node.func, ast.Attribute):
         return ""
     inner = node.args[0] if len(node.args) == 1 else node.func.value
     return inner.id if isinstance(inner, ast.Name) else ""

@@ -11,7 +11,7 @@ from gradwhy.source.text import SourceText, Span
 from gradwhy.static.numbers import given_for, is_number
 from gradwhy.static.rebinding import read_after
 from gradwhy.static.remedy import Fault, replace
-from gradwhy.static.rewrites import SIMPLE, block_of, detached, indent_of, whole_lines_out, without_argument
+from gradwhy.static.rewrites import SIMPLE, detached, indent_of, whole_lines_out, without_argument
 
 _ADDING = ("append", "extend", "add", "appendleft", "update", "insert", "push")
 
@@ -141,7 +141,7 @@ def _sum_that_goes_backward(fault: Fault, statement: ast.stmt) -> Iterable[Fix]:
     inner = _loops(source, statement)
     if not turn or not inner:
         return
-    if inner[0] is turn[0] and block_of(source, failing) is block_of(source, statement):
+    if inner[0] is turn[0] and source.block(failing) is source.block(statement):
         yield from _backward_of_the_term(fault, statement, call, total, term)
     elif inner[0] is turn[0]:
         yield from _reset_after(fault, failing, turn[0], total)
@@ -182,9 +182,9 @@ def _backward_of_the_term(
 ) -> Iterable[Fix]:
     """The new loss goes backward alone, and its value is added."""
     source = fault.source
-    block = block_of(source, statement)
+    block = source.block(statement)
     at = source.statement(call)
-    if not isinstance(term, ast.Name) or not isinstance(call.func, ast.Attribute) or block is None or at is None:
+    if not isinstance(term, ast.Name) or not isinstance(call.func, ast.Attribute) or not block or at is None:
         return
     between = block[block.index(statement) + 1 : block.index(at)] if at in block else []
     if block.index(at) < block.index(statement) or term.id in {
@@ -214,9 +214,9 @@ def _start(source: SourceText, within: ast.AST, total: str) -> ast.stmt | None:
 def _reset_after(fault: Fault, failing: ast.stmt, loop: ast.AST, total: str) -> Iterable[Fix]:
     """The sum begins anew behind the step, in the branch that has the backward pass."""
     source = fault.source
-    start, block = _start(source, failing, total), block_of(source, failing)
+    start, block = _start(source, failing, total), source.block(failing)
     branch = source.parents.get(failing)
-    if start is None or block is None or not isinstance(branch, ast.If) or source.parents.get(branch) is not loop:
+    if start is None or not block or not isinstance(branch, ast.If) or source.parents.get(branch) is not loop:
         return
     rest = getattr(loop, "body", [])[getattr(loop, "body", []).index(branch) + 1 :]
     if any(total in names_read(part) for part in rest):
@@ -237,13 +237,8 @@ def _reset_before(fault: Fault, loop: ast.AST, total: str) -> Iterable[Fix]:
     start = _start(source, loop, total)
     if start is None or not isinstance(loop, (ast.For, ast.While)) or read_after(source, loop, total):
         return
-    block = block_of(source, loop)
-    if (
-        block is None
-        or start not in block
-        or block.index(start) > block.index(loop)
-        or start.lineno != start.end_lineno
-    ):
+    block = source.block(loop)
+    if not block or start not in block or block.index(start) > block.index(loop) or start.lineno != start.end_lineno:
         return
     first = loop.body[0]
     if first.lineno == loop.lineno or source.line(start.lineno).strip() != source.segment(start):

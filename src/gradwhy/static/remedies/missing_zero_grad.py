@@ -23,7 +23,7 @@ def remedies(fault: Fault) -> Iterable[Fix]:
     if at is None or statement is None or len(found) != 1 or not isinstance(statement, ast.Expr):
         return
     name = found[0][1]
-    block = lines.block_of(at.source, statement)
+    block = at.source.block(statement)
     if not block:
         return
     first = _first_pass(block, statement, _through(fault, at))
@@ -45,7 +45,7 @@ def _through(fault: Fault, at: Spot) -> frozenset[str]:
 def _next_step(fault: Fault) -> Spot | None:
     """The step that follows the pass in its block."""
     statement = fault.source.statement(fault.node)
-    block = lines.block_of(fault.source, statement) if statement is not None else []
+    block = fault.source.block(statement) if statement is not None else []
     for later in block[block.index(statement) + 1 :] if statement in block else []:
         if lines.steps(later):
             return Spot(fault.file, fault.source, later)

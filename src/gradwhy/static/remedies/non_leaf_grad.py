@@ -6,10 +6,10 @@ import ast
 from collections.abc import Iterable
 
 from gradwhy.findings import Code, Fix, Message
-from gradwhy.source.slicing import dotted_name, names_read
+from gradwhy.source.slicing import called, dotted_name, names_read
 from gradwhy.source.text import SourceText
-from gradwhy.static.first_use import block_of, on_line_before, use_before
-from gradwhy.static.leaves import called, flag_last, whole
+from gradwhy.static.first_use import on_line_before, use_before
+from gradwhy.static.leaves import flag_last, whole
 from gradwhy.static.remedy import Fault, Spot, replace
 from gradwhy.static.rewrites import indent_of
 
@@ -62,7 +62,7 @@ def _backward(source: SourceText, statement: ast.stmt) -> ast.stmt | None:
     """The statement before this one, in its block or in one around it, that calls ``backward``."""
     here: ast.stmt = statement
     while True:
-        block = block_of(source, here)
+        block = source.block(here)
         for earlier in reversed(block[: block.index(here)] if here in block else []):
             if any(called(n) == "backward" for n in ast.walk(earlier)):
                 return earlier if isinstance(earlier, (ast.Expr, ast.Assign)) else None

@@ -6,8 +6,7 @@ import ast
 from collections.abc import Callable, Iterable
 
 from gradwhy.findings import Code, Fix, Message
-from gradwhy.source.slicing import dotted_name
-from gradwhy.static.leaves import called
+from gradwhy.source.slicing import called, dotted_name
 from gradwhy.static.remedy import Fault, replace
 
 _SIMPLE = (ast.Name, ast.Attribute, ast.Call, ast.Subscript)

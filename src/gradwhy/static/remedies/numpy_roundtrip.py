@@ -6,8 +6,8 @@ import ast
 from collections.abc import Iterable
 
 from gradwhy.findings import Code, Fix, Message
-from gradwhy.source.slicing import backward_slice, dotted_name
-from gradwhy.static.leaves import called, end_of, inserted
+from gradwhy.source.slicing import backward_slice, called, dotted_name
+from gradwhy.static.leaves import end_of, inserted
 from gradwhy.static.remedy import Fault, replace
 
 # NumPy's functions that torch has under the same name with the same meaning for tensors: of one tensor, of two.

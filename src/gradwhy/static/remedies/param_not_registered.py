@@ -7,9 +7,8 @@ import difflib
 from collections.abc import Iterable
 
 from gradwhy.findings import Code, Edit, Fix, Message
-from gradwhy.source.slicing import dotted_name
+from gradwhy.source.slicing import called, dotted_name
 from gradwhy.source.text import Span
-from gradwhy.static.leaves import called
 from gradwhy.static.registering import nn_of, registered
 from gradwhy.static.remedy import Fault, replace
 from gradwhy.static.rewrites import indent_of

@@ -6,9 +6,9 @@ import ast
 from collections.abc import Iterable
 
 from gradwhy.findings import Code, Fix, Message
-from gradwhy.source.slicing import bound_names, definitions, dotted_name
+from gradwhy.source.slicing import bound_names, called, definitions, dotted_name
 from gradwhy.source.text import SourceText
-from gradwhy.static.leaves import MAKERS, called, parameters_of
+from gradwhy.static.leaves import MAKERS, parameters_of
 from gradwhy.static.remedy import Fault, replace
 
 

@@ -6,8 +6,7 @@ import ast
 from collections.abc import Iterable
 
 from gradwhy.findings import Code, Edit, Fix, Message
-from gradwhy.source.slicing import bound_names, dotted_name, targets
-from gradwhy.static import lines
+from gradwhy.source.slicing import bound_names, called, dotted_name, targets
 from gradwhy.static.remedy import Fault, replace
 
 _KEPT = (ast.Name, ast.Attribute, ast.Call, ast.Subscript)
@@ -18,7 +17,7 @@ _READERS = frozenset({"backward", "item", "detach", "append", "print", "float", 
 def remedies(fault: Fault) -> Iterable[Fix]:
     """``reduction="mean"``, ``.mean()`` on the loss; ``.sum()`` for a gradient of each output, as is usual with ``grad``."""
     node = fault.node
-    if isinstance(node, ast.Call) and lines.called(node) == "grad":
+    if isinstance(node, ast.Call) and called(node) == "grad":
         output = node.args[0] if node.args else None
         if isinstance(output, _KEPT):
             text = f"{fault.source.segment(output)}.sum()"
@@ -39,10 +38,10 @@ def _asked(fault: Fault) -> Iterable[Fix]:
     if keyword is None or made is None or statement is None or fault.source.tree is None:
         return
     names = {name.rpartition(".")[2] for target in targets(statement) for name in bound_names(target)}
-    called = [n for n in ast.walk(fault.source.tree) if isinstance(n, ast.Call) and lines.called(n) in names]
+    named = [n for n in ast.walk(fault.source.tree) if isinstance(n, ast.Call) and called(n) in names]
     direct = made.node if isinstance(made.node, ast.stmt) else made.source.statement(made.node)
     value = getattr(direct, "value", None)
-    if isinstance(value, ast.Call) and (value is node or (len(called) == 1 and value is called[0])):
+    if isinstance(value, ast.Call) and (value is node or (len(named) == 1 and value is named[0])):
         if isinstance(direct, ast.Return) or (isinstance(direct, ast.Assign) and _only_loss(fault, direct)):
             yield _fix('reduction="mean"', replace(fault, keyword.value, '"mean"'))
 
@@ -88,7 +87,7 @@ def _reads_loss(fault: Fault, node: ast.AST) -> bool:
     if isinstance(outer, ast.Attribute):
         return outer.attr in _READERS
     if isinstance(outer, ast.Call):
-        return lines.called(outer) in _READERS
+        return called(outer) in _READERS
     return isinstance(outer, (ast.FormattedValue, ast.Return))
 
 
@@ -104,7 +103,7 @@ def _called_once(fault: Fault, node: ast.expr) -> bool:
     if name == "forward":
         outer = fault.source.parents.get(function)
         name = getattr(outer, "name", "")
-    return len([n for n in ast.walk(fault.source.tree) if isinstance(n, ast.Call) and lines.called(n) == name]) == 1
+    return len([n for n in ast.walk(fault.source.tree) if isinstance(n, ast.Call) and called(n) == name]) == 1
 
 
 def _fix(result: str, edit: Edit) -> Fix:

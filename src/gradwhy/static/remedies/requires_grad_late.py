@@ -6,10 +6,10 @@ import ast
 from collections.abc import Iterable
 
 from gradwhy.findings import Code, Edit, Fix, Message
-from gradwhy.source.slicing import dotted_name, names_read
+from gradwhy.source.slicing import called, dotted_name, names_read
 from gradwhy.source.text import Span
-from gradwhy.static.first_use import binds, block_of, flagged_before_use, on_line_before, use_before
-from gradwhy.static.leaves import called, end_of, last_name, start_of
+from gradwhy.static.first_use import binds, flagged_before_use, on_line_before, use_before
+from gradwhy.static.leaves import end_of, last_name, start_of
 from gradwhy.static.remedy import Fault, replace
 from gradwhy.static.rewrites import whole_lines_out
 
@@ -36,14 +36,14 @@ def remedies(fault: Fault) -> Iterable[Fix]:
     else:
         edits = flagged_before_use(fault, flag, name)
         title = Message("requires-grad-late.fix-caller", {"name": Code(name)})
-    if edits and len(block_of(source, flag)) > 1:
+    if edits and len(source.block(flag)) > 1:
         yield Fix(title=title, applicability="unsafe", edits=(*edits, out))
 
 
 def _first_in_block(fault: Fault, flag: ast.stmt, name: str) -> ast.stmt | None:
     """For names that no function binds, such as ``self.x``: the first use in the flag's own block."""
     first: ast.stmt | None = None
-    block = block_of(fault.source, flag)
+    block = fault.source.block(flag)
     for statement in block[: block.index(flag)] if flag in block else []:
         if binds(statement, name):
             first = None

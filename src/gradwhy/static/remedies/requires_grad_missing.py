@@ -6,8 +6,9 @@ import ast
 from collections.abc import Iterable
 
 from gradwhy.findings import Code, Fix, Message
+from gradwhy.source.slicing import called
 from gradwhy.static.first_use import flagged_before_use
-from gradwhy.static.leaves import MAKERS, called, with_suffix
+from gradwhy.static.leaves import MAKERS, with_suffix
 from gradwhy.static.remedy import Fault, Spot
 from gradwhy.static.rewrites import with_keyword
 

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterable
 
 from gradwhy.findings import Code, Edit, Fix, Message
+from gradwhy.source.slicing import called
 from gradwhy.static import lines
 from gradwhy.static.remedy import Fault, replace
 
@@ -16,11 +17,11 @@ _SIMPLE = (ast.Name, ast.Attribute, ast.Constant, ast.BinOp, ast.UnaryOp, ast.op
 def remedies(fault: Fault) -> Iterable[Fix]:
     """``x.round()`` -> ``x + (x.round() - x).detach()`` (Bengio et al., 2013), ``mode="nearest"`` -> ``"bilinear"``."""
     node = fault.node
-    if isinstance(node, ast.Call) and lines.called(node) == "grid_sample":
+    if isinstance(node, ast.Call) and called(node) == "grid_sample":
         for keyword in node.keywords:
             if keyword.arg == "mode" and isinstance(keyword.value, ast.Constant) and keyword.value.value == "nearest":
                 yield _fix("fix-mode", 'mode="bilinear"', replace(fault, keyword.value, '"bilinear"'))
-    elif isinstance(node, ast.Call) and lines.called(node) in _STEPS:
+    elif isinstance(node, ast.Call) and called(node) in _STEPS:
         yield from _straight_through(fault, node)
     elif isinstance(node, ast.BinOp):
         yield from _turned(fault, node)
@@ -44,8 +45,8 @@ def _straight_through(fault: Fault, node: ast.Call) -> Iterable[Fix]:
     name = next((word for word in ("value", "soft", "raw") if word not in _names(fault, node)), "")
     if name and isinstance(statement, (ast.Return, ast.Assign)) and statement.value is node:
         put = lines.put_before(fault, statement, f"{name} = {source.segment(given)}")
-        called = f"torch.{node.func.attr}({name})" if on_torch else f"{name}.{node.func.attr}()"
-        text = f"{name} + ({called} - {name}).detach()"
+        named = f"torch.{node.func.attr}({name})" if on_torch else f"{name}.{node.func.attr}()"
+        text = f"{name} + ({named} - {name}).detach()"
         if put is not None and node.lineno == node.end_lineno:
             yield _fix("fix", text, put, replace(fault, node, text))
 
@@ -70,7 +71,7 @@ def _passed(fault: Fault, node: ast.Call, given: str, rounded: str) -> str:
 def _turned(fault: Fault, node: ast.BinOp) -> Iterable[Fix]:
     """``hard + (soft - hard).detach()`` -> ``soft + (hard - soft).detach()``."""
     source = fault.source
-    if not isinstance(node.op, ast.Add) or lines.called(node.right) != "detach" or not isinstance(node.right, ast.Call):
+    if not isinstance(node.op, ast.Add) or called(node.right) != "detach" or not isinstance(node.right, ast.Call):
         return
     held = getattr(node.right.func, "value", None)
     if not isinstance(held, ast.BinOp) or not isinstance(held.op, ast.Sub):

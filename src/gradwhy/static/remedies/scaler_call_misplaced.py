@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterable
 
 from gradwhy.findings import Code, Fix, Message
+from gradwhy.source.slicing import called
 from gradwhy.static import lines
 from gradwhy.static.remedy import Fault
 
@@ -13,9 +14,9 @@ from gradwhy.static.remedy import Fault
 def remedies(fault: Fault) -> Iterable[Fix]:
     """Below the pass that follows it, above the step before it; where both stand in one block."""
     statement = fault.source.statement(fault.node)
-    if not isinstance(statement, ast.Expr) or lines.called(statement.value) != "unscale_":
+    if not isinstance(statement, ast.Expr) or called(statement.value) != "unscale_":
         return
-    block = lines.block_of(fault.source, statement)
+    block = fault.source.block(statement)
     here = block.index(statement) if block else 0
     if fault.headline == "headline-early":
         to = next((s for s in block[here + 1 :] if lines.goes_backward(s)), None)

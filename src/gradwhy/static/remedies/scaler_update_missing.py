@@ -33,7 +33,7 @@ def remedies(fault: Fault) -> Iterable[Fix]:
 def _last_step(at: Spot, name: str) -> ast.stmt | None:
     """The last of the steps of a scaler that follow each other, the one at hand among them."""
     statement = at.source.statement(at.node)
-    block = lines.block_of(at.source, statement) if statement is not None else []
+    block = at.source.block(statement) if statement is not None else []
     last = None
     for each in block[block.index(statement) :] if statement in block else []:
         if not isinstance(each, ast.Expr) or not _steps(each, name):

@@ -6,7 +6,8 @@ import ast
 from collections.abc import Iterable
 
 from gradwhy.findings import Code, Fix, Message
-from gradwhy.static import lines, origins
+from gradwhy.source.slicing import called
+from gradwhy.static import origins
 from gradwhy.static.remedy import Fault, replace
 
 # Calls that take the shape for what it is, and would not after the edit.
@@ -53,10 +54,10 @@ def _sure(fault: Fault, node: ast.BinOp, long: ast.expr, uses: set[ast.Name]) ->
     if statement is None or name is None:
         return False
     known = {n.id for n in ast.walk(node) if isinstance(n, ast.Name)} | {name.id}
-    called = {n.func.id for n in ast.walk(statement) if isinstance(n, ast.Call) and isinstance(n.func, ast.Name)}
+    named = {n.func.id for n in ast.walk(statement) if isinstance(n, ast.Call) and isinstance(n.func, ast.Name)}
     held = {n.value.id for n in ast.walk(statement) if isinstance(n, ast.Attribute) and isinstance(n.value, ast.Name)}
     other = (
-        {n.id for n in ast.walk(statement) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)} - known - called
+        {n.id for n in ast.walk(statement) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)} - known - named
     )
     if other - {one for one in held if one in ("torch", "F", "nn", "math", "self")}:
         return False
@@ -71,4 +72,4 @@ def _takes_shape(fault: Fault, use: ast.Name) -> bool:
         call = fault.source.parents.get(outer)
         has_dim = isinstance(call, ast.Call) and call.func is outer and bool([*call.args, *call.keywords])
         return outer.attr in _SHAPED or (has_dim and outer.attr in ("sum", "mean", "softmax", "norm", "std"))
-    return isinstance(outer, ast.Call) and lines.called(outer) in ("cat", "stack", "cross_entropy", "gather")
+    return isinstance(outer, ast.Call) and called(outer) in ("cat", "stack", "cross_entropy", "gather")

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterable, Iterator
 
 from gradwhy.findings import Code, Edit, Fix, Message
-from gradwhy.source.slicing import bound_names, dotted_name, names_read, targets
+from gradwhy.source.slicing import bound_names, called, dotted_name, names_read, targets
 from gradwhy.source.text import Span
 from gradwhy.static import lines
 from gradwhy.static.remedy import Fault, replace
@@ -39,7 +39,7 @@ def remedies(fault: Fault) -> Iterable[Fix]:
 
 
 def _makes_optimizer(node: ast.AST) -> bool:
-    return any(lines.called(call)[:1].isupper() for call in lines.calls(node)) and "parameters" in ast.dump(node)
+    return any(called(call)[:1].isupper() for call in lines.calls(node)) and "parameters" in ast.dump(node)
 
 
 def _model(value: ast.expr) -> str:
@@ -59,7 +59,7 @@ def _beside(fault: Fault, node: ast.stmt, made: ast.stmt) -> bool:
 def _replaces(node: ast.stmt, model: str) -> bool:
     """``model = copy.deepcopy(best)``, ``model.load_state_dict(best, assign=True)``."""
     if isinstance(node, ast.Assign):
-        return any(dotted_name(target) == model for target in node.targets) and lines.called(node.value) == "deepcopy"
+        return any(dotted_name(target) == model for target in node.targets) and called(node.value) == "deepcopy"
     return any(_assigning(node, model))
 
 
@@ -82,7 +82,7 @@ def _copied(fault: Fault, replacing: list[ast.AST] | list[ast.stmt]) -> Iterable
         yield _fix("fix-copy", replace(fault, keyword.value, "False"), result=f"{keyword.arg}=False")
     elif isinstance(node, ast.Assign) and len(node.targets) == 1 and dotted_name(node.targets[0]):
         value = node.value
-        if lines.called(value) == "deepcopy" and isinstance(value, ast.Call) and len(value.args) == 1:
+        if called(value) == "deepcopy" and isinstance(value, ast.Call) and len(value.args) == 1:
             if dotted_name(source := value.args[0]):
                 name, best = dotted_name(node.targets[0]), dotted_name(source)
                 text = f"{name}.load_state_dict({best}.state_dict())"
@@ -92,7 +92,7 @@ def _copied(fault: Fault, replacing: list[ast.AST] | list[ast.stmt]) -> Iterable
 def _moved(fault: Fault, made: ast.Assign, model: str) -> Iterable[Fix]:
     """The lines that make the optimizer and what belongs to it, below the last change of the model before training."""
     source = fault.source
-    block = lines.block_of(source, made)
+    block = source.block(made)
     shown = fault.spot("surfaces", "shows")
     used = lines.in_block(source, shown.node, block) if shown is not None and shown.file == fault.file else None
     start = block.index(made) if block else 0
@@ -132,11 +132,11 @@ def _changes(statement: ast.stmt, model: str) -> bool:
             return isinstance(statement.value, ast.Call)
         return False
     call = statement.value if isinstance(statement, ast.Expr) else None
-    if not isinstance(call, ast.Call) or lines.called(call) in _HARMLESS:
+    if not isinstance(call, ast.Call) or called(call) in _HARMLESS:
         return False
     if isinstance(call.func, ast.Attribute) and dotted_name(call.func.value).startswith(model):
         return True
-    return any(dotted_name(given) == model for given in call.args) and lines.called(call) != "print"
+    return any(dotted_name(given) == model for given in call.args) and called(call) != "print"
 
 
 def _made_again(fault: Fault, made: ast.Assign, model: str, after: list[ast.stmt]) -> Iterable[Fix]:
@@ -159,7 +159,7 @@ def _gives_parts(fault: Fault, change: ast.stmt) -> bool:
     assert fault.source.tree is not None
     return any(
         isinstance(n, ast.FunctionDef)
-        and n.name == lines.called(call)
+        and n.name == called(call)
         and any(
             isinstance(t, ast.Attribute)
             for inner in ast.walk(n)

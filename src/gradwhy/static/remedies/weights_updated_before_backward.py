@@ -6,11 +6,10 @@ import ast
 from collections.abc import Iterable, Iterator
 
 from gradwhy.findings import Code, Edit, Fix, Message
-from gradwhy.source.slicing import bound_names, dotted_name, names_read, targets
+from gradwhy.source.slicing import bound_names, called, dotted_name, names_read, targets
 from gradwhy.source.text import SourceText, Span
-from gradwhy.static.numbers import called
 from gradwhy.static.remedy import Fault, Spot, replace
-from gradwhy.static.rewrites import block_of, indent_of, whole_lines_out
+from gradwhy.static.rewrites import indent_of, whole_lines_out
 
 CAUSE = "weights-updated-before-backward"
 _SIMPLE = (ast.Assign, ast.Expr, ast.AugAssign, ast.AnnAssign)
@@ -31,7 +30,7 @@ def _turns(source: SourceText, step: Spot, surface: Spot) -> Iterator[tuple[list
     one, other = source.statement(step.node), source.statement(surface.node)
     if one is None or other is None:
         return
-    block = block_of(source, one)
+    block = source.block(one)
     if block is not None and other in block and block.index(one) < block.index(other):
         loss = next((n.func.value for n in ast.walk(other) if isinstance(n, ast.Call) and called(n) == "backward"
                      and isinstance(n.func, ast.Attribute)), None)  # fmt: skip
@@ -47,7 +46,7 @@ def _turns(source: SourceText, step: Spot, surface: Spot) -> Iterator[tuple[list
     if len(statements) == 2 and all(isinstance(s, ast.Expr) for s in statements):
         a, b = statements
         assert isinstance(a, ast.Expr) and isinstance(b, ast.Expr)
-        block = block_of(source, a)
+        block = source.block(a)
         if block is not None and b in block:
             i, j = sorted((block.index(a), block.index(b)))
             yield block, i, j, sorted(names_read(block[j]))

@@ -6,8 +6,7 @@ import ast
 from collections.abc import Iterable
 
 from gradwhy.findings import Code, Fix, Message
-from gradwhy.source.slicing import dotted_name
-from gradwhy.static import lines
+from gradwhy.source.slicing import called, dotted_name
 from gradwhy.static.remedy import Fault, replace
 
 # Where these have a finite slope.
@@ -45,7 +44,7 @@ def remedies(fault: Fault) -> Iterable[Fix]:
 def _risky(branch: ast.expr) -> Iterable[tuple[ast.expr, str]]:
     """(argument, a value at which the slope is finite) of the operations in a branch that have none everywhere."""
     for node in ast.walk(branch):
-        if isinstance(node, ast.Call) and (value := _SAFE.get(lines.called(node))) and not node.keywords:
+        if isinstance(node, ast.Call) and (value := _SAFE.get(called(node))) and not node.keywords:
             if isinstance(node.func, ast.Attribute):
                 on_torch = dotted_name(node.func.value) == "torch"
                 if on_torch and len(node.args) == 1:

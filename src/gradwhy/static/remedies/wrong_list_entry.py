@@ -6,11 +6,12 @@ import ast
 from collections.abc import Iterable
 
 from gradwhy.findings import Code, Fix, Message
-from gradwhy.source.slicing import dotted_name
+from gradwhy.source.slicing import called, dotted_name
 from gradwhy.source.text import Span
 from gradwhy.static.first_use import use_before
-from gradwhy.static.leaves import called, end_of, inserted, start_of, without_argument
+from gradwhy.static.leaves import end_of, inserted, start_of
 from gradwhy.static.remedy import Fault, replace
+from gradwhy.static.rewrites import without_argument
 
 
 def remedies(fault: Fault) -> Iterable[Fix]:
@@ -55,7 +56,7 @@ def _without_inputs(fault: Fault) -> Iterable[Fix]:
     for call in ast.walk(fault.node):
         keyword = next((k for k in call.keywords if k.arg == "inputs"), None) if isinstance(call, ast.Call) else None
         if keyword is not None and isinstance(call, ast.Call):
-            edit = without_argument(fault, call, keyword)
+            edit = without_argument(fault, call, keyword.value)
             title = Message("wrong-list-entry.fix-inputs", {"call": Code(fault.source.segment(call.func))})
             yield Fix(title=title, applicability="unsafe", edits=(edit,))
             return

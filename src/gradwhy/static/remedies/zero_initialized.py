@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterable
 
 from gradwhy.findings import Code, Fix, Message
-from gradwhy.source.slicing import dotted_name
+from gradwhy.source.slicing import called, dotted_name
 from gradwhy.static import lines
 from gradwhy.static.remedy import Fault, replace
 
@@ -43,5 +43,5 @@ def _zeroes(fault: Fault, name: str) -> bool:
         return False
     given, last = found[0].args.args[0].arg, found[0].body[-1]
     back = isinstance(last, ast.Return) and isinstance(last.value, ast.Name) and last.value.id == given
-    called = {lines.called(call) for call in lines.calls(ast.Module(found[0].body, []))}
-    return back and bool(called & _ZEROING) and called <= _ZEROING | {"parameters"}
+    named = {called(call) for call in lines.calls(ast.Module(found[0].body, []))}
+    return back and bool(named & _ZEROING) and named <= _ZEROING | {"parameters"}

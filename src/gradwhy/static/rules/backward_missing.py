@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterable
 
 from gradwhy.findings import Argument, Code, Finding, Fix, Message
-from gradwhy.source.slicing import bound_names, dotted_name, names_read, targets
+from gradwhy.source.slicing import bound_names, called, dotted_name, names_read, targets
 from gradwhy.static.flow.frames import Event
 from gradwhy.static.flow.gradients import Reach
 from gradwhy.static.flow.histories import YES
@@ -90,7 +90,7 @@ def _is_given_away(program: Program, loss: Event) -> bool:
         return True
     around = [outer for outer in source.enclosing(loss.at) if isinstance(outer, ast.Call)]
     calls = [node for node in ast.walk(scope) if isinstance(node, ast.Call) and names & _given(node)]
-    if any(_called(call) not in _READS for call in (*around, *calls)):
+    if any(called(call) not in _READS for call in (*around, *calls)):
         return True
     returned = [node.value for node in ast.walk(scope) if isinstance(node, (ast.Return, ast.Yield)) and node.value]
     return any(names & names_read(value) for value in returned)
@@ -98,10 +98,6 @@ def _is_given_away(program: Program, loss: Event) -> bool:
 
 def _given(call: ast.Call) -> set[str]:
     return {name for arg in (*call.args, *(k.value for k in call.keywords)) for name in names_read(arg)}
-
-
-def _called(call: ast.Call) -> str:
-    return call.func.attr if isinstance(call.func, ast.Attribute) else str(getattr(call.func, "id", ""))
 
 
 def _touches(event: Event, held: set[int]) -> bool:
