@@ -14,7 +14,8 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib  # type: ignore[import-not-found,unused-ignore]
 
-Family: TypeAlias = Literal["causes", "symptoms"]
+Family: TypeAlias = Literal["causes", "symptoms", "recipes"]
+FAMILIES: tuple[Family, ...] = ("causes", "symptoms", "recipes")
 LANGUAGES = ("en", "zh")
 _FENCE = "+++"
 _HERE = Path(__file__).parent
@@ -39,8 +40,7 @@ class Text:
 
 @functools.cache
 def _folder(name: str) -> tuple[Family, Path] | None:
-    families: tuple[Family, ...] = ("causes", "symptoms")
-    for family in families:
+    for family in FAMILIES:
         folder = _HERE / "entries" / family / name
         if (folder / "entry.toml").is_file():
             return family, folder
@@ -55,8 +55,13 @@ def family(name: str) -> Family | None:
 
 def names(family: Family) -> list[str]:
     """The names of all entries of a family, sorted."""
-    folder = _HERE / "entries" / family
-    return sorted(item.name for item in folder.iterdir() if (item / "entry.toml").is_file())
+    return sorted(file.parent.name for file in (_HERE / "entries" / family).glob("*/entry.toml"))
+
+
+def files(name: str, folder: str) -> list[str]:
+    """The names of the files in a folder of an entry, sorted; [] where it has no such folder."""
+    found = _folder(name)
+    return sorted(file.name for file in (found[1] / folder).glob("*")) if found else []
 
 
 @functools.cache

@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from gradwhy.catalog import likely, load, render
+from gradwhy.catalog import likely, load, observed, render, versions
 from gradwhy.catalog.answer import Answer
 from gradwhy.catalog.match import Known, known_of
 from gradwhy.findings import Argument, Code, Message
 
 _SHOWN = 12
+_WITH_PROGRAMS = 3
 _LINES = 6
 _MESSAGE = 240
 _TITLE = re.compile(r"^# .*\n+")
@@ -31,6 +32,7 @@ def markdown(answer: Answer, language: str, all_causes: bool = False) -> str:
         parts.append(_body(answer.recognised.cause, language))
     else:
         parts.append(_word("explain-kin", language, command=command("explain", answer.entry)))
+    parts += _versions(answer, language)
     parts += _onward(answer, language, all_causes)
     return "\n\n".join(part for part in parts if part) + "\n"
 
@@ -38,7 +40,10 @@ def markdown(answer: Answer, language: str, all_causes: bool = False) -> str:
 def _body(name: str, language: str) -> str:
     """The page of an entry, without its title."""
     text = load.text(name, language) or load.text(name, "en")
-    return _TITLE.sub("", text.page, count=1).strip() if text is not None else ""
+    body = _TITLE.sub("", text.page, count=1).strip() if text is not None else ""
+    return observed.with_traceback(
+        body, name, lambda version: _word("explain-traceback", language, version=version)
+    )
 
 
 def said(answer: Answer, part: str, language: str) -> str:
@@ -122,6 +127,23 @@ def _text(known: Known) -> str:
     return known.says or _SYMBOLS.sub(r"\1", known.pattern.replace(r"\w+", "…").replace(r"\d+", "…").replace(".*", "…"))
 
 
+def _versions(answer: Answer, language: str) -> list[str]:
+    """The versions of torch that the program ran on, and what each said."""
+    key = answer.recognised.key if answer.recognised is not None and answer.is_one_of_many else ""
+    program = observed.wrong_program(answer.entry, key)
+    groups = observed.by_text(versions.said(program)) if program is not None else []
+    if not groups:
+        return []
+    comma = load.words(language)["comma"]
+    heading = f"## {_word('explain-versions', language)}"
+    if len(groups) == 1:
+        (ran, text) = groups[0]
+        return [heading, _word(f"explain-versions-{'same' if text else 'quiet'}", language, versions=comma.join(ran))]
+    texts = observed.shortened(text for _, text in groups)
+    told = [inline(text) if text else _word("explain-versions-none", language) for text in texts]
+    return [heading, "\n".join(f"- torch {comma.join(ran)}: {text}" for (ran, _), text in zip(groups, told))]
+
+
 def _onward(answer: Answer, language: str, all_causes: bool) -> list[str]:
     recognised = answer.recognised
     if recognised is not None and recognised.key and answer.is_one_of_many:
@@ -135,7 +157,7 @@ def _onward(answer: Answer, language: str, all_causes: bool) -> list[str]:
     if answer.is_symptom:
         causes = list(likely.causes_of(answer.entry))
         shown = causes if all_causes else causes[:_SHOWN]
-        parts += _links("explain-causes", shown, language)
+        parts += _causes(answer.entry, shown, len(causes) if all_causes else _WITH_PROGRAMS, language)
         if len(shown) < len(causes):
             rest = command("explain", answer.entry, "--all")
             parts.append(_word("explain-more-causes", language, count=len(causes) - len(shown), command=rest))
@@ -146,6 +168,24 @@ def _onward(answer: Answer, language: str, all_causes: bool) -> list[str]:
         "explain-related", (name for name in entry.facts.get("see_also", ()) if name not in linked), language
     )
     return parts
+
+
+def _causes(symptom: str, causes: list[str], with_programs: int, language: str) -> list[str]:
+    """The causes of a symptom, the first of them with the programs that were seen to show it and not to."""
+    parts: list[str] = []
+    rest: list[str] = []
+    for name in causes:
+        shown = observed.programs_of(name, symptom) if with_programs else None
+        if shown is None:
+            rest.append(name)
+            continue
+        with_programs -= 1
+        parts.append(f"### {likely.title(name, language)}\n{command('explain', name)}")
+        parts += [f"```python {each.kind}\n{each.code}```" for each in shown]
+    if not parts:
+        return _links("explain-causes", rest, language)
+    listed = _links("explain-causes", rest, language)
+    return [f"## {_word('explain-causes', language)}", *parts, *(text.partition("\n")[2] for text in listed)]
 
 
 def _links(heading: str, names: Iterable[str], language: str) -> list[str]:

@@ -86,9 +86,16 @@ def _changed(roots: Iterable[Any], failure: Failure) -> Saved | None:
 
 
 def _of_an_earlier_graph(changed: Saved, roots: Sequence[Any], situation: Situation) -> list[Finding]:
-    """Where the value was saved by a graph that an earlier pass went through and kept, it should not be reached at all."""
-    found = tie(roots, [changed.node], situation)
-    return told(found, roots, situation, SYMPTOM) if found is not None and found.crosses else []
+    """Where the value was saved by a graph of an earlier turn, which a pass went through and kept, it should not be reached at
+    all. Where the failing line has not gone backward since, both passes are of one turn, and what wrote in between is to blame."""
+    found, surface = tie(roots, [changed.node], situation), situation.failure.surface
+    if found is None or not found.crosses or surface is None:
+        return []
+    made_at = graph.number_of(found.old)
+    since = (each for each in situation.watch.journal.passes if each.chain and each.sequence > made_at)
+    first_time = not any((each.chain[0].code, each.chain[0].line) == (surface.site.code, surface.site.line) for each in since)
+    findings = told(found, roots, situation, SYMPTOM)
+    return [] if first_time and findings and findings[0].cause == "freed-graph-reused" else findings
 
 
 def _write(changed: Saved, expected: int, situation: Situation) -> Write | OptimizerStep | None:
