@@ -1,4 +1,4 @@
-"""What the full pages say of torch is tried on torch: a file of ``tried/`` has a page's own words, and programs that show them."""
+"""What the full pages say of torch is tried: a file of ``tried/`` has a page's own words, and programs that show them."""
 
 from __future__ import annotations
 
