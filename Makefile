@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMPS := $(VENV)/.installed
 
-.PHONY: all demo test lint bench contract clean
+.PHONY: all demo test lint bench contract torch-matrix clean
 
 all: lint test
 
@@ -35,9 +35,20 @@ bench: $(STAMPS)/example
 	$(BIN)/python benchmarks/findings.py --trace auto
 	$(BIN)/python benchmarks/findings.py --trace never
 
+# Runs the programs of the catalogue and the table of `gradwhy contract` on other releases of torch, one after the other, each in
+# an environment of its own (up to 7 GB) that is removed after it, and stores what they said.
+VERSIONS ?= $(shell sed -n 's/^stored = \[\(.*\)\]/\1/p' torch-versions.toml | tr -d '",')
+torch-matrix:
+	@for version in $(VERSIONS); do \
+	  rm -rf $(VENV)-matrix && $(PYTHON) -m venv $(VENV)-matrix && \
+	  $(VENV)-matrix/bin/python -m pip install --quiet --disable-pip-version-check torch==$$version numpy && \
+	  PYTHONPATH=src $(VENV)-matrix/bin/python benchmarks/matrix.py || exit 1; \
+	  rm -rf $(VENV)-matrix; \
+	done
+
 # Runs the table of `gradwhy contract` on the torch in .venv, and stores what it did.
 contract: $(STAMPS)/torch
 	$(BIN)/python benchmarks/contract.py
 
 clean:
-	rm -rf $(VENV) dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) $(VENV)-matrix dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

@@ -76,3 +76,14 @@ def report_of() -> Iterator[Callable[[Path], dict[str, Any]]]:
 
         yield ask
         process.stdin.close()
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Says what tests have counted, each under a name of its own."""
+    counts: dict[str, int] = {}
+    for report in terminalreporter.getreports("passed"):
+        for name, value in report.user_properties:
+            if isinstance(value, int):
+                counts[name] = counts.get(name, 0) + value
+    for name, count in counts.items():
+        terminalreporter.write_line(f"{name}: {count}")

@@ -179,8 +179,11 @@ def _constraint(situation: Situation) -> list[Finding]:
     surface = situation.failure.surface
     if surface is None:
         return []
-    weights = [each for each in situation.names.all_parameters() if not nonfinite.is_finite(each)]
-    names = [situation.names.parameters.get(id(each), "") for each in weights]
+    # Not every weight is a module's.
+    held = [tensor for record in situation.watch.journal.optimizers for tensor in record.parameters()]
+    every = {id(each): each for each in (*situation.names.all_parameters(), *held)}
+    weights = [each for each in every.values() if not nonfinite.is_finite(each)]
+    names = [situation.names.parameters.get(id(each)) or situation.names.of_memory(each) for each in weights]
     facts: dict[str, Argument] = {"name": Code(names[0] if names else ""), "parameters": len(weights), "kind": "NaN"}
     risky = _risky(situation)
     if len(risky) == 1:
