@@ -180,16 +180,3 @@ def test_no_two_test_files_have_one_name() -> None:
     """pytest imports them by their bare names: it would refuse the second."""
     found = [path.name for path in Path(__file__).parent.rglob("test_*.py")]
     assert sorted(found) == sorted(set(found))
-
-
-@pytest.mark.parametrize("name", [name for name in ENTRIES if load.entry(name).facts.get("frequency") == "high"])  # type: ignore[union-attr]
-def test_a_full_page_names_entries_that_exist_and_the_same_in_each_language(name: str) -> None:
-    named = []
-    for language in load.LANGUAGES:
-        text = load.text(name, language)
-        assert text is not None
-        prose = re.sub(r"```.*?```", "", text.page, flags=re.S)
-        assert len(re.findall(r"^## ", prose, re.M)) == len(FULL)
-        named.append(set(re.findall(r"`([a-z_]+(?:-[a-z_]+)+)`", prose)))
-        assert named[-1] <= set(ENTRIES)
-    assert all(each == named[0] for each in named)
