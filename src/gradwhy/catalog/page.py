@@ -16,6 +16,10 @@ _LINES = 6
 _MESSAGE = 240
 _TITLE = re.compile(r"^# .*\n+")
 _BACKTICKS = re.compile(r"`+")
+_CHOICE = re.compile(r"\((?:\?:)?([^()|]*)\|?[^()]*\)\??")
+_ANCHORS = re.compile(r"\\b|\\W\*|^\^|\$$")
+_CLASS = re.compile(r"\[([^]\\^])[^]]*\]")
+_VARIES = re.compile(r"(?:\[[^]]*\])?(?:\\[wdsS]|\.)[*+]\??")
 _SYMBOLS = re.compile(r"\\([^\w\s])")
 
 
@@ -124,7 +128,13 @@ def _messages(entry: str, language: str) -> list[str]:
 
 
 def _text(known: Known) -> str:
-    return known.says or _SYMBOLS.sub(r"\1", known.pattern.replace(r"\w+", "…").replace(r"\d+", "…").replace(".*", "…"))
+    """A text as it is seen: of a pattern the first alternative of each choice, "…" for what varies."""
+    if known.says:
+        return known.says
+    text = _ANCHORS.sub("", known.pattern).replace("\\(", "\0").replace("\\)", "\1")
+    while text != (chosen := _CHOICE.sub(r"\1", text)):
+        text = chosen
+    return _SYMBOLS.sub(r"\1", _CLASS.sub(r"\1", _VARIES.sub("…", text)).replace("\0", "(").replace("\1", ")"))
 
 
 def _versions(answer: Answer, language: str) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -138,10 +139,14 @@ def _name(changed: Saved, write: Write | OptimizerStep, situation: Situation) ->
         return known or "the weight"
     call = account.call_at(write.site)
     source = write.site.source
-    if call is not None and source is not None and call.args and not account.called(call).endswith("_"):
-        # A module or a function that writes to what it is given.
-        return source.segment(call.args[0])
-    return account.receiver(write.site) or account.expression(write.site)
+    if call is None or source is None or not call.args or account.called(call).endswith("_"):
+        return account.receiver(write.site) or account.expression(write.site)
+    # A module or a function that writes to what it is given, or to what it has computed from that.
+    given = source.segment(call.args[0])
+    others = [name for name, tensor in situation.names.tensors() if memory_key(tensor) != memory_key(changed.tensor)]
+    if isinstance(call.args[0], (ast.Name, ast.Attribute)) and given not in others:
+        return given
+    return f"{_operation(changed.node)}(…)" if changed.name.endswith("result") else given
 
 
 def _operation(node: Any) -> str:
