@@ -7,7 +7,7 @@ import os
 import subprocess
 import sys
 import textwrap
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -76,3 +76,20 @@ def report_of() -> Iterator[Callable[[Path], dict[str, Any]]]:
 
         yield ask
         process.stdin.close()
+
+
+@pytest.fixture(scope="session")
+def say(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Sequence[str]], list[dict[str, Any]]]:
+    """What each of many programs raises, warns and logs without gradwhy; each in a fork of one process that has torch."""
+
+    def ask(programs: Sequence[str]) -> list[dict[str, Any]]:
+        order = tmp_path_factory.mktemp("programs") / "programs.json"
+        order.write_text(json.dumps(list(programs)), "utf-8")
+        command = [sys.executable, "-W", "ignore", Path(__file__).parent / "run_programs.py", "--plain", order]
+        done = subprocess.run(
+            command, env=os.environ | {"OMP_NUM_THREADS": "1"}, stdout=subprocess.PIPE, text=True, check=True
+        )
+        answers: list[dict[str, Any]] = json.loads(done.stdout)
+        return answers
+
+    return ask

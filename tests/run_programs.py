@@ -2,6 +2,7 @@
 
 usage: python run_programs.py [--audit] FOLDER PROGRAM...
        python run_programs.py --serve      one program's path a line on standard input, one report a line on standard output
+       python run_programs.py --plain FILE     FILE is a JSON list of program texts; prints what each said, without gradwhy
 """
 
 from __future__ import annotations
@@ -12,7 +13,9 @@ import os
 import shutil
 import sys
 import tempfile
+import warnings
 from pathlib import Path
+from typing import Any
 
 import numpy  # noqa: F401
 import torch
@@ -69,6 +72,53 @@ def forked(program: Path, answer: Path, audit: bool) -> None:
     os.waitpid(child, 0)
 
 
+def said(code: str) -> dict[str, Any]:
+    """What a program says when it is run alone, in a fork, in an empty folder.
+
+    "raised" is "Class: text", or None where it ends well; "warned" the same of each warning; "logged" its standard error.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        answer, log = Path(folder, "answer.json"), Path(folder, "log.txt")
+        child = os.fork()
+        if child == 0:
+            try:
+                _say(code, answer, log)
+            finally:
+                os._exit(0)
+        os.waitpid(child, 0)
+        data: dict[str, Any] = {"raised": "it ended without an answer", "warned": []}
+        if answer.exists():
+            data = json.loads(answer.read_text("utf-8"))
+        data["logged"] = log.read_text("utf-8", "replace")
+        return data
+
+
+def _say(code: str, answer: Path, log: Path) -> None:
+    os.dup2(os.open(log, os.O_WRONLY | os.O_CREAT), 2)
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    place = answer.parent / "here"
+    place.mkdir()
+    os.chdir(place)
+    raised = None
+    with warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("always")
+        try:
+            exec(compile(code, "train.py", "exec"), {"__name__": "__main__"})
+        except BaseException as error:
+            raised = f"{type(error).__name__}: {error}"
+    told = [f"{each.category.__name__}: {each.message}" for each in warned]
+    answer.write_text(json.dumps({"raised": raised, "warned": told}), "utf-8")
+
+
+def plain(programs: list[str]) -> None:
+    """Print what each program says."""
+    # What optimizers and the compiler import when they are first used: once here, and not in each fork.
+    import torch._dynamo.backends.debugging
+    import torch._functorch.aot_autograd  # noqa: F401
+
+    print(json.dumps([said(code) for code in programs]))
+
+
 def serve() -> None:
     """Answer until standard input ends."""
     with tempfile.TemporaryDirectory() as folder:
@@ -82,6 +132,9 @@ def serve() -> None:
 def main() -> None:
     if sys.argv[1] == "--serve":
         serve()
+        return
+    if sys.argv[1] == "--plain":
+        plain(json.loads(Path(sys.argv[2]).read_text("utf-8")))
         return
     audit = sys.argv[1] == "--audit"
     out, *programs = map(Path, sys.argv[1 + audit :])

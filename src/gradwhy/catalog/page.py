@@ -15,6 +15,8 @@ _LINES = 6
 _MESSAGE = 240
 _TITLE = re.compile(r"^# .*\n+")
 _BACKTICKS = re.compile(r"`+")
+# What a pattern must not have beside it.
+_NOT = re.compile(r"\(\?<?![^()]*\)")
 _SYMBOLS = re.compile(r"\\([^\w\s])")
 
 
@@ -25,9 +27,9 @@ def markdown(answer: Answer, language: str, all_causes: bool = False) -> str:
         parts += _recognised(answer, language)
     if answer.recognised is None or not answer.recognised.key:
         parts += [_body(answer.entry, language), *_messages(answer.entry, language)]
-    elif not answer.is_one_of_many:
+    elif not answer.is_one_of_many and not own_page(answer, language):
         parts.append(_body(answer.entry, language))
-    elif answer.recognised.cause:
+    elif answer.recognised.cause and not own_page(answer, language):
         parts.append(_body(answer.recognised.cause, language))
     else:
         parts.append(_word("explain-kin", language, command=command("explain", answer.entry)))
@@ -47,6 +49,29 @@ def said(answer: Answer, part: str, language: str) -> str:
     return render.sentence(Message(f"{answer.entry}.{part}-{key}"), language) if key else ""
 
 
+def programs(answer: Answer) -> dict[str, str]:
+    """A program that makes torch say the recognised message ("wrong") and its correction ("right"); empty where it has none."""
+    found = {kind: _beside(answer, f"{kind}.py") for kind in ("wrong", "right")}
+    return found if all(found.values()) else {}
+
+
+def needs(answer: Answer) -> str:
+    """What those programs need that not every machine has ("cuda", "gpus"): without it they are not run; mostly ""."""
+    row = answer.row
+    return str(row.get("needs", "")) if row is not None else ""
+
+
+def own_page(answer: Answer, language: str) -> str:
+    """Why the recognised message comes, what is like it and what prevents it: for those that are often seen, else ""."""
+    return (_beside(answer, f"{language}.md") or _beside(answer, "en.md")).strip()
+
+
+def _beside(answer: Answer, ending: str) -> str:
+    """A file of the recognised message."""
+    key = answer.recognised.key if answer.recognised is not None else ""
+    return load.raw(answer.entry, f"messages/{key}.{ending}") if key else ""
+
+
 def question(entry: str, language: str) -> str:
     """What to find out to tell the causes apart; "" where there is no such question."""
     id = f"{entry}.question"
@@ -63,6 +88,10 @@ def _recognised(answer: Answer, language: str) -> list[str]:
         sentence = said(answer, part, language)
         if sentence:
             parts.append(f"## {_word(f'explain-{part}', language)}\n{sentence}")
+    parts += [f"```python {kind}\n{code}```" for kind, code in programs(answer).items()]
+    if needs(answer):
+        parts.append(_word(f"explain-needs-{needs(answer)}", language))
+    parts.append(own_page(answer, language))
     if recognised.cause not in ("", answer.entry):
         title = likely.title(recognised.cause, language)
         parts.append(_word("explain-cause-stated", language, title=title, command=command("explain", recognised.cause)))
@@ -111,6 +140,9 @@ def _messages(entry: str, language: str) -> list[str]:
     if not shown:
         return []
     parts = [f"## {_word('explain-messages', language)}"]
+    if any(load.raw(entry, f"messages/{key}.wrong.py") for key in shown):
+        # Their programs are on the page of each: here they would be too many.
+        parts.append(_word("explain-messages-programs", language))
     for key, texts in shown.items():
         parts.append(fenced([_text(known) for known in texts]))
         sentences = [render.sentence(Message(f"{entry}.{part}-{key}"), language) for part in ("means", "fix")]
@@ -119,7 +151,9 @@ def _messages(entry: str, language: str) -> list[str]:
 
 
 def _text(known: Known) -> str:
-    return known.says or _SYMBOLS.sub(r"\1", known.pattern.replace(r"\w+", "…").replace(r"\d+", "…").replace(".*", "…"))
+    return known.says or _SYMBOLS.sub(
+        r"\1", _NOT.sub("", known.pattern).replace(r"\w+", "…").replace(r"\d+", "…").replace(".*", "…")
+    )
 
 
 def _onward(answer: Answer, language: str, all_causes: bool) -> list[str]:
