@@ -16,6 +16,14 @@ import pytest
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """What tests have counted, in ``record_property("told", …)``."""
+    for report in terminalreporter.getreports("passed"):
+        for name, value in report.user_properties:
+            if name == "told" and report.when == "call":
+                terminalreporter.write_line(f"{report.nodeid.partition('::')[0]}: {value}")
+
+
 @pytest.fixture
 def program(tmp_path: Path) -> Callable[..., Path]:
     """Writes a program into the test's own folder."""

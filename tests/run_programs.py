@@ -7,6 +7,8 @@ usage: python run_programs.py [--audit] FOLDER PROGRAM...
 
 from __future__ import annotations
 
+import contextlib
+import importlib
 import io
 import json
 import os
@@ -26,6 +28,15 @@ from gradwhy.runtime.audit import session as auditing
 from gradwhy.source import edits
 
 torch.set_num_threads(1)
+# What optimizers and the compiler import when they are first used: once here, and not in each fork. Compiling something would do
+# too, but `torch.compile` changes the process: distributions don't check their parameters after it.
+FIRST_USED = (
+    "torch._dynamo.backends.debugging",
+    "torch._dynamo.repro.after_aot",
+    "torch._functorch.aot_autograd",
+    "torch._inductor.kernel.conv",
+    "torch.export._trace",
+)
 
 
 def run(program: Path, answer: Path, audit: bool = False) -> None:
@@ -112,10 +123,9 @@ def _say(code: str, answer: Path, log: Path) -> None:
 
 def plain(programs: list[str]) -> None:
     """Print what each program says."""
-    # What optimizers and the compiler import when they are first used: once here, and not in each fork.
-    import torch._dynamo.backends.debugging
-    import torch._functorch.aot_autograd  # noqa: F401
-
+    for name in FIRST_USED:
+        with contextlib.suppress(ImportError):
+            importlib.import_module(name)
     print(json.dumps([said(code) for code in programs]))
 
 
