@@ -147,6 +147,7 @@ def test_explain_shows_them(row: Row, language: str) -> None:
     shown = page.markdown(row.asked, language)
     for kind in ("wrong", "right"):
         assert f"```python {kind}\n{row.file(f'{kind}.py').read_text('utf-8')}```" in shown
+        assert shown.count(f"```python {kind}\n") == 1, "not those of the entry beside them"
     assert (page.own_page(row.asked, language) in shown) and bool(page.own_page(row.asked, language)) == (
         row.frequency == "high"
     )

@@ -27,9 +27,9 @@ def markdown(answer: Answer, language: str, all_causes: bool = False) -> str:
         parts += _recognised(answer, language)
     if answer.recognised is None or not answer.recognised.key:
         parts += [_body(answer.entry, language), *_messages(answer.entry, language)]
-    elif not answer.is_one_of_many and not own_page(answer, language):
+    elif not answer.is_one_of_many and not programs(answer):
         parts.append(_body(answer.entry, language))
-    elif answer.recognised.cause and not own_page(answer, language):
+    elif answer.recognised.cause and not programs(answer):
         parts.append(_body(answer.recognised.cause, language))
     else:
         parts.append(_word("explain-kin", language, command=command("explain", answer.entry)))
