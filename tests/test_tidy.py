@@ -108,9 +108,12 @@ def raises_one_of(name: str) -> list[str]:
     return [known.expression for known in match.all_known() if known.entry in symptoms]
 
 
-def test_the_programs_on_the_pages_do_what_the_pages_say(say: Callable[[Sequence[str]], list[dict[str, Any]]]) -> None:
+def test_the_programs_on_the_pages_do_what_the_pages_say(
+    say: Callable[[Sequence[str]], list[dict[str, Any]]], record_property: Callable[[str, object], None]
+) -> None:
     """The wrong ones raise, or hold their own assertion."""
     programs = blocks("en")
+    record_property("told", f"{len(programs)} programs of {len(ENTRIES)} entries were run")
     for (name, kind, code), answer in zip(programs, say([code for _, _, code in programs]), strict=True):
         said = " ".join((answer["raised"] or "fine").split())
         quiet = kind == "right" or code.strip().splitlines()[-1].startswith("assert")
