@@ -11,9 +11,10 @@ from __future__ import annotations
 import argparse
 import platform
 import time
-import tomllib
 from collections.abc import Mapping
 from pathlib import Path
+
+import tomllib
 
 from gradwhy.catalog import load, observed, programs, versions
 from gradwhy.catalog.programs import Program

@@ -57,13 +57,15 @@ def test_programs_do_what_their_pages_say(
             assert any(re.search(text, said, re.S) for text in texts_of(program)), f"{program.id}: {said}"
 
 
-@pytest.mark.skipif(INSTALLED not in versions.all_versions(), reason="nothing is stored for this torch: make torch-matrix")
+@pytest.mark.skipif(
+    INSTALLED not in versions.all_versions(), reason="nothing is stored for this torch: make torch-matrix"
+)
 def test_what_is_stored_is_what_they_say(ended: dict[Program, Ended]) -> None:
     other = [program.id for program, end in ended.items() if versions.said(program).get(INSTALLED) != end.said]
     assert not other, "make torch-matrix stores what they say now"
 
 
-@pytest.mark.skipif(INSTALLED != RELEASES["tested"], reason="tracebacks are stored of the tested release")
+@pytest.mark.skipif(RELEASES["tested"] != INSTALLED, reason="tracebacks are stored of the tested release")
 def test_a_symptom_has_the_traceback_of_its_program(ended: dict[Program, Ended]) -> None:
     for program, end in ended.items():
         if program.kind == "wrong" and not program.key and load.family(program.entry) == "symptoms":

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from gradwhy.catalog import likely, load, match
 from gradwhy.catalog.likely import Seen
@@ -33,6 +33,13 @@ class Answer:
         """Whether the entry is a collection of kin, whose page and programs speak of all of them and not of this message."""
         found = load.entry(self.entry)
         return found is not None and "messages" in found.facts and "patterns" not in found.facts
+
+    @property
+    def row(self) -> Mapping[str, Any] | None:
+        """The row of the entry's ``[[messages]]`` that the text is one of."""
+        found, key = load.entry(self.entry), self.recognised.key if self.recognised is not None else ""
+        rows = found.facts.get("messages", ()) if found is not None and key else ()
+        return next((row for row in rows if row["key"] == key), None)
 
     @property
     def is_symptom(self) -> bool:

@@ -20,6 +20,8 @@ _CHOICE = re.compile(r"\((?:\?:)?([^()|]*)\|?[^()]*\)\??")
 _ANCHORS = re.compile(r"\\b|\\W\*|^\^|\$$")
 _CLASS = re.compile(r"\[([^]\\^])[^]]*\]")
 _VARIES = re.compile(r"(?:\[[^]]*\])?(?:\\[wdsS]|\.)[*+]\??")
+# What a pattern must not have beside it.
+_NOT = re.compile(r"\(\?<?![^()]*\)")
 _SYMBOLS = re.compile(r"\\([^\w\s])")
 
 
@@ -30,9 +32,9 @@ def markdown(answer: Answer, language: str, all_causes: bool = False) -> str:
         parts += _recognised(answer, language)
     if answer.recognised is None or not answer.recognised.key:
         parts += [_body(answer.entry, language), *_messages(answer.entry, language)]
-    elif not answer.is_one_of_many:
+    elif not answer.is_one_of_many and not programs(answer):
         parts.append(_body(answer.entry, language))
-    elif answer.recognised.cause:
+    elif answer.recognised.cause and not programs(answer):
         parts.append(_body(answer.recognised.cause, language))
     else:
         parts.append(_word("explain-kin", language, command=command("explain", answer.entry)))
@@ -45,15 +47,36 @@ def _body(name: str, language: str) -> str:
     """The page of an entry, without its title."""
     text = load.text(name, language) or load.text(name, "en")
     body = _TITLE.sub("", text.page, count=1).strip() if text is not None else ""
-    return observed.with_traceback(
-        body, name, lambda version: _word("explain-traceback", language, version=version)
-    )
+    return observed.with_traceback(body, name, lambda version: _word("explain-traceback", language, version=version))
 
 
 def said(answer: Answer, part: str, language: str) -> str:
     """What the recognised message means (``part`` "means") or what to do ("fix"); "" where its entry's page tells both."""
     key = answer.recognised.key if answer.recognised is not None else ""
     return render.sentence(Message(f"{answer.entry}.{part}-{key}"), language) if key else ""
+
+
+def programs(answer: Answer) -> dict[str, str]:
+    """A program that makes torch say the recognised message ("wrong") and its correction ("right"); empty where it has none."""
+    found = {kind: _beside(answer, f"{kind}.py") for kind in ("wrong", "right")}
+    return found if all(found.values()) else {}
+
+
+def needs(answer: Answer) -> str:
+    """What those programs need that not every machine has ("cuda", "gpus"): without it they are not run; mostly ""."""
+    row = answer.row
+    return str(row.get("needs", "")) if row is not None else ""
+
+
+def own_page(answer: Answer, language: str) -> str:
+    """Why the recognised message comes, what is like it and what prevents it: for those that are often seen, else ""."""
+    return (_beside(answer, f"{language}.md") or _beside(answer, "en.md")).strip()
+
+
+def _beside(answer: Answer, ending: str) -> str:
+    """A file of the recognised message."""
+    key = answer.recognised.key if answer.recognised is not None else ""
+    return load.raw(answer.entry, f"messages/{key}.{ending}") if key else ""
 
 
 def question(entry: str, language: str) -> str:
@@ -72,6 +95,10 @@ def _recognised(answer: Answer, language: str) -> list[str]:
         sentence = said(answer, part, language)
         if sentence:
             parts.append(f"## {_word(f'explain-{part}', language)}\n{sentence}")
+    parts += [f"```python {kind}\n{code}```" for kind, code in programs(answer).items()]
+    if needs(answer):
+        parts.append(_word(f"explain-needs-{needs(answer)}", language))
+    parts.append(own_page(answer, language))
     if recognised.cause not in ("", answer.entry):
         title = likely.title(recognised.cause, language)
         parts.append(_word("explain-cause-stated", language, title=title, command=command("explain", recognised.cause)))
@@ -120,6 +147,9 @@ def _messages(entry: str, language: str) -> list[str]:
     if not shown:
         return []
     parts = [f"## {_word('explain-messages', language)}"]
+    if any(load.raw(entry, f"messages/{key}.wrong.py") for key in shown):
+        # Their programs are on the page of each: here they would be too many.
+        parts.append(_word("explain-messages-programs", language))
     for key, texts in shown.items():
         parts.append(fenced([_text(known) for known in texts]))
         sentences = [render.sentence(Message(f"{entry}.{part}-{key}"), language) for part in ("means", "fix")]
@@ -131,7 +161,7 @@ def _text(known: Known) -> str:
     """A text as it is seen: of a pattern the first alternative of each choice, "…" for what varies."""
     if known.says:
         return known.says
-    text = _ANCHORS.sub("", known.pattern).replace("\\(", "\0").replace("\\)", "\1")
+    text = _ANCHORS.sub("", _NOT.sub("", known.pattern)).replace("\\(", "\0").replace("\\)", "\1")
     while text != (chosen := _CHOICE.sub(r"\1", text)):
         text = chosen
     return _SYMBOLS.sub(r"\1", _CLASS.sub(r"\1", _VARIES.sub("…", text)).replace("\0", "(").replace("\1", ")"))
@@ -139,7 +169,7 @@ def _text(known: Known) -> str:
 
 def _versions(answer: Answer, language: str) -> list[str]:
     """The versions of torch that the program ran on, and what each said."""
-    key = answer.recognised.key if answer.recognised is not None and answer.is_one_of_many else ""
+    key = answer.recognised.key if programs(answer) and answer.recognised is not None else ""
     program = observed.wrong_program(answer.entry, key)
     groups = observed.by_text(versions.said(program)) if program is not None else []
     if not groups:

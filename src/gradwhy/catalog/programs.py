@@ -38,14 +38,17 @@ def every() -> Iterator[Program]:
 
 
 def of(name: str) -> Iterator[Program]:
-    """The programs of one entry. They are the same in each language."""
+    """The programs of one entry, but for those that need what not every machine has. They are the same in each language."""
     text = load.text(name, "en")
     if text is not None:
         for kind, code in _SHOWN.findall(text.page):
             yield Program(name, kind, code)
+    entry = load.entry(name)
+    messages = entry.facts.get("messages", ()) if entry is not None else ()
+    elsewhere = {row["key"] for row in messages if "needs" in row}
     for file in load.files(name, "messages"):
         match = _OF_A_MESSAGE.fullmatch(file)
-        if match:
+        if match and match["key"] not in elsewhere:
             kind = "wrong" if match["kind"] == "wrong" else "right"
             yield Program(name, kind, load.raw(name, f"messages/{file}"), match["key"])
     if load.family(name) == "recipes":

@@ -148,6 +148,8 @@ def _facts(answer: Answer, language: str) -> dict[str, Any]:
             "cause": found.cause or None,
             "means": page.said(answer, "means", language) or None,
             "fix": page.said(answer, "fix", language) or None,
+            "programs": page.programs(answer) or None,
+            "needs": page.needs(answer) or None,
         },
         "seen": [
             {"cause": each.cause, "title": likely.title(each.cause, language), "file": each.shown.file or None,

@@ -37,10 +37,18 @@ _INSTALLED = re.compile(r'(?<=[( "])/[^\s"]*?/lib/python\d\.\d+/(?:site-packages
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """How a program ended: what it said, and its traceback, "" where it ended well. Paths of packages are cut to ``.../``."""
+    """How a program ended: what is stored of it; its traceback, "" where it ended well, paths of packages cut to ``.../``; all that
+    it warned and logged."""
 
     said: Said
     traceback: str = ""
+    warned: tuple[str, ...] = ()
+    logged: str = ""
+
+    @property
+    def texts(self) -> list[str]:
+        """All that it said: the exception that ended it, or "", first."""
+        return [self.said.raised, *self.warned, self.logged]
 
 
 def run_all(programs: Iterable[Program]) -> Iterator[tuple[Program, Ended]]:
@@ -57,14 +65,15 @@ def run_all(programs: Iterable[Program]) -> Iterator[tuple[Program, Ended]]:
 
 
 def _run(program: Program, folder: Path) -> Ended:
-    answer = folder / "answer.json"
+    answer, log = folder / "answer.json", folder / "log.txt"
     answer.unlink(missing_ok=True)
     child = os.fork()
     if child == 0:
         try:
             signal.alarm(_SECONDS)
             # What C++ writes by itself is not Python's standard error.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
+            os.dup2(os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), 2)
+            os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
             torch.manual_seed(0)
             os.chdir(tempfile.mkdtemp(dir=folder))
             answer.write_text(json.dumps(_ended(program)))
@@ -74,7 +83,10 @@ def _run(program: Program, folder: Path) -> Ended:
     if not answer.is_file():
         return Ended(Said(f"the process ended with {status}"))
     raised, warned, shown = json.loads(answer.read_text())
-    return Ended(Said(raised, tuple(warned)), shown)
+    # A release may have a word to say about any function; it matters where it is what the program shows.
+    kept = warned if program.kind == "wrong" and not raised else ()
+    logged = " ".join(log.read_text("utf-8", "replace").split())
+    return Ended(Said(raised, tuple(kept)), shown, tuple(warned), logged)
 
 
 def _ended(program: Program) -> tuple[str, list[str], str]:
@@ -82,7 +94,7 @@ def _ended(program: Program) -> tuple[str, list[str], str]:
     raised, shown = "", ""
     with warnings.catch_warnings(record=True) as caught, contextlib.redirect_stdout(io.StringIO()):
         warnings.simplefilter("always")
-        sys.stderr = io.StringIO()
+        sys.stderr = os.fdopen(os.dup(2), "w", buffering=1)
         try:
             exec(compile(program.code, SCRIPT, "exec"), {"__name__": "__main__", "__file__": SCRIPT})
         except BaseException as error:
@@ -91,9 +103,7 @@ def _ended(program: Program) -> tuple[str, list[str], str]:
             # From the program's own frame on.
             lines = traceback.format_exception(type(error), error, error.__traceback__.tb_next)
             shown = _INSTALLED.sub(".../", "".join(lines))
-    # A release may have a word to say about any function; it matters where it is what the program shows.
-    wanted = caught if program.kind == "wrong" and not raised else []
-    warned = [_plain(f"{each.category.__name__}: {each.message}") for each in wanted]
+    warned = [_plain(f"{each.category.__name__}: {each.message}") for each in caught]
     return raised, list(dict.fromkeys(warned)), shown
 
 

@@ -94,7 +94,9 @@ def _of_an_earlier_graph(changed: Saved, roots: Sequence[Any], situation: Situat
         return []
     made_at = graph.number_of(found.old)
     since = (each for each in situation.watch.journal.passes if each.chain and each.sequence > made_at)
-    first_time = not any((each.chain[0].code, each.chain[0].line) == (surface.site.code, surface.site.line) for each in since)
+    first_time = not any(
+        (each.chain[0].code, each.chain[0].line) == (surface.site.code, surface.site.line) for each in since
+    )
     findings = told(found, roots, situation, SYMPTOM)
     return [] if first_time and findings and findings[0].cause == "freed-graph-reused" else findings
 

@@ -1,0 +1,17 @@
+import torch
+
+
+class Scale(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, factor):
+        if factor != 1.0:
+            ctx.factor = factor
+        return x * factor
+
+    @staticmethod
+    def backward(ctx, grad):
+        return grad * ctx.factor, None
+
+
+x = torch.ones(3, requires_grad=True)
+Scale.apply(x, 1.0).sum().backward()

@@ -1,0 +1,19 @@
+import torch
+from torch.autograd.function import once_differentiable
+
+
+class Square(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x * x
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, grad):
+        return 2 * ctx.saved_tensors[0] * grad
+
+
+x = torch.ones(3, requires_grad=True)
+(slope,) = torch.autograd.grad(Square.apply(x).pow(2).sum(), x, create_graph=True)
+slope.pow(2).sum().backward()

@@ -1,0 +1,6 @@
+import functorch
+import torch
+
+w = torch.ones(3)
+x = torch.randn(8, 3)
+print(functorch.grad(lambda w: (x @ w).pow(2).mean())(w))

@@ -1,0 +1,6 @@
+import torch
+
+rnn = torch.nn.GRU(4, 8, batch_first=True).cuda().eval()
+x = torch.randn(2, 5, 4, device="cuda", requires_grad=True)
+output, _ = rnn(x)
+output.sum().backward()

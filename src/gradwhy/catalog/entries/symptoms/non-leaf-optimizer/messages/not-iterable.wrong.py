@@ -1,0 +1,4 @@
+import torch
+
+model = torch.nn.Linear(4, 1)
+optimizer = torch.optim.Adam(model, lr=1e-3)

@@ -1,0 +1,9 @@
+import torch
+
+model = torch.nn.Linear(4, 1)
+before = torch.optim.SGD(model.parameters(), lr=0.1)
+saved = before.state_dict()
+
+groups = [{"params": [model.weight]}, {"params": [model.bias], "lr": 0.01}]
+optimizer = torch.optim.SGD(groups, lr=0.1)
+optimizer.load_state_dict(saved)

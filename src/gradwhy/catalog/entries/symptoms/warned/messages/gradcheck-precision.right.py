@@ -1,0 +1,4 @@
+import torch
+
+x = torch.ones(3, dtype=torch.float64, requires_grad=True)
+torch.autograd.gradcheck(lambda x: x * 2, (x,))

@@ -1,0 +1,5 @@
+import torch
+
+encoder, head = torch.nn.Linear(4, 4), torch.nn.Linear(4, 4)
+head.weight = encoder.weight
+optimizer = torch.optim.SGD([*encoder.parameters(), *head.parameters()], lr=0.1)
