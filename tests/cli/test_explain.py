@@ -49,9 +49,11 @@ def test_a_cause_by_its_name(gradwhy: Run) -> None:
 
 def test_a_symptom_has_its_causes_as_commands(gradwhy: Run) -> None:
     run = gradwhy("explain", "no-graph")
-    assert "  - `gradwhy explain no_grad-context` Operations under no_grad record no history" in run.stdout
+    assert "Operations under no_grad record no history\n`gradwhy explain no_grad-context`\n\n  wrong:\n" in run.stdout
+    assert "  - `gradwhy explain argmax` argmax gives positions, and a position has no gradient" in run.stdout
     assert re.search(r"\d+ more: `gradwhy explain no-graph --all`", run.stdout)
     every = gradwhy("explain", "no-graph", "--all")
+    assert every.stdout.count("\n  wrong:\n") > 15 > run.stdout.count("\n  wrong:\n") == 4
     assert "gradwhy explain sampling" in every.stdout and "explain sampling" not in run.stdout
 
 

@@ -31,7 +31,11 @@ def markdown(answer: Answer, language: str, all_causes: bool = False) -> str:
     if answer.recognised is not None:
         parts += _recognised(answer, language)
     if answer.recognised is None or not answer.recognised.key:
-        parts += [_body(answer.entry, language), *_messages(answer.entry, language)]
+        body = _body(answer.entry, language)
+        if answer.recognised is None:
+            # Who has pasted a traceback has one.
+            body = observed.with_traceback(body, answer.entry, lambda torch: _word("explain-traceback", language, version=torch))
+        parts += [body, *_messages(answer.entry, language)]
     elif not answer.is_one_of_many and not programs(answer):
         parts.append(_body(answer.entry, language))
     elif answer.recognised.cause and not programs(answer):
@@ -46,8 +50,7 @@ def markdown(answer: Answer, language: str, all_causes: bool = False) -> str:
 def _body(name: str, language: str) -> str:
     """The page of an entry, without its title."""
     text = load.text(name, language) or load.text(name, "en")
-    body = _TITLE.sub("", text.page, count=1).strip() if text is not None else ""
-    return observed.with_traceback(body, name, lambda version: _word("explain-traceback", language, version=version))
+    return _TITLE.sub("", text.page, count=1).strip() if text is not None else ""
 
 
 def said(answer: Answer, part: str, language: str) -> str:
@@ -197,7 +200,8 @@ def _onward(answer: Answer, language: str, all_causes: bool) -> list[str]:
     if answer.is_symptom:
         causes = list(likely.causes_of(answer.entry))
         shown = causes if all_causes else causes[:_SHOWN]
-        parts += _causes(answer.entry, shown, len(causes) if all_causes else _WITH_PROGRAMS, language)
+        with_programs = 0 if programs(answer) else len(causes) if all_causes else _WITH_PROGRAMS
+        parts += _causes(answer.entry, shown, with_programs, language)
         if len(shown) < len(causes):
             rest = command("explain", answer.entry, "--all")
             parts.append(_word("explain-more-causes", language, count=len(causes) - len(shown), command=rest))

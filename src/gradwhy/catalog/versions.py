@@ -55,7 +55,7 @@ def numbers(version: str) -> tuple[int, ...]:
 
 
 def save(torch: str, python: str, results: Mapping[Program, Said]) -> None:
-    """Store what the programs said on a version of torch. Programs that are gone, or have another text now, lose their old rows."""
+    """Store what the programs said on a version of torch. Rows of programs that are gone, or have another text now, go."""
     rows: dict[str, Any] = {}
     for program, new in results.items():
         known = {version: old.text for version, old in said(program).items()} | {torch: new.text}

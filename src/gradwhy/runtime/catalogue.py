@@ -37,8 +37,8 @@ _INSTALLED = re.compile(r'(?<=[( "])/[^\s"]*?/lib/python\d\.\d+/(?:site-packages
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """How a program ended: what is stored of it; its traceback, "" where it ended well, paths of packages cut to ``.../``; all that
-    it warned and logged."""
+    """How a program ended: what is stored of it; its traceback, "" where it ended well, paths of packages cut to ``.../``;
+    all that it warned and logged."""
 
     said: Said
     traceback: str = ""

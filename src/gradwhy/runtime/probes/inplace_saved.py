@@ -87,8 +87,8 @@ def _changed(roots: Iterable[Any], failure: Failure) -> Saved | None:
 
 
 def _of_an_earlier_graph(changed: Saved, roots: Sequence[Any], situation: Situation) -> list[Finding]:
-    """Where the value was saved by a graph of an earlier turn, which a pass went through and kept, it should not be reached at
-    all. Where the failing line has not gone backward since, both passes are of one turn, and what wrote in between is to blame."""
+    """Where the value was saved by a graph of an earlier turn, which a pass went through and kept, it should not be
+    reached at all. Where the failing line has not gone backward since, both are of one turn: what wrote is to blame."""
     found, surface = tie(roots, [changed.node], situation), situation.failure.surface
     if found is None or not found.crosses or surface is None:
         return []
