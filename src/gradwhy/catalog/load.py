@@ -14,7 +14,8 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib  # type: ignore[import-not-found,unused-ignore]
 
-Family: TypeAlias = Literal["causes", "symptoms"]
+Family: TypeAlias = Literal["causes", "symptoms", "recipes"]
+FAMILIES: tuple[Family, ...] = ("symptoms", "causes", "recipes")
 LANGUAGES = ("en", "zh")
 _FENCE = "+++"
 _HERE = Path(__file__).parent
@@ -22,7 +23,7 @@ _HERE = Path(__file__).parent
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """What ``entry.toml`` says of a symptom or cause."""
+    """What ``entry.toml`` says of a symptom, a cause or a recipe."""
 
     name: str
     family: Family
@@ -39,8 +40,7 @@ class Text:
 
 @functools.cache
 def _folder(name: str) -> tuple[Family, Path] | None:
-    families: tuple[Family, ...] = ("causes", "symptoms")
-    for family in families:
+    for family in FAMILIES:
         folder = _HERE / "entries" / family / name
         if (folder / "entry.toml").is_file():
             return family, folder
