@@ -73,6 +73,7 @@ assert len(trained) == 16, "two matrices for each of two layers in four blocks"
 for name, value in model.state_dict().items():
     assert torch.equal(value, before[name]) != (name in trained), f"{name}: adapters move, the base does not"
 
+
 # Checkpointing changes no gradient, it only computes the blocks twice.
 def gradients():
     loss = nn.functional.mse_loss(model(inputs), targets)

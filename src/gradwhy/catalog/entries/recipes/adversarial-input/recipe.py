@@ -5,14 +5,16 @@ from torch import nn
 from torch.nn.functional import cross_entropy
 
 torch.manual_seed(0)
-model = nn.Sequential(nn.Linear(20, 64), nn.ReLU(), nn.Linear(64, 2))
+model = nn.Sequential(nn.Linear(40, 64), nn.ReLU(), nn.Linear(64, 2))
 optimizer = torch.optim.Adam(model.parameters(), lr=1e-2)
+centre = torch.tensor([1.0] * 4 + [0.2] * 36)
+spread = torch.tensor([0.8] * 4 + [0.2] * 36)
 
 
 def batch(count):
-    """Two classes around ±0.3 in each of 20 coordinates."""
+    """Two classes, ± centre: far apart in a few coordinates, a little apart in many, which an attack can turn round."""
     labels = torch.randint(2, (count,))
-    return (labels * 2 - 1).unsqueeze(1) * 0.3 + 0.5 * torch.randn(count, 20), labels
+    return (labels * 2 - 1).unsqueeze(1) * centre + spread * torch.randn(count, 40), labels
 
 
 def input_gradient(model, inputs, labels):
@@ -68,5 +70,7 @@ with torch.no_grad():
     raised = cross_entropy(model(weak), labels) - cross_entropy(model(inputs), labels)
 assert raised > 0, "the attack raises the loss"
 
-train(60, radius=0.2)
-print(f"accuracy {clean:.2f} clean, {attacked:.2f} attacked, {accuracy(inputs, labels):.2f} after adversarial training")
+train(80, radius=0.3)
+hardened = accuracy(pgd(model, inputs, labels, radius=0.3), labels)
+assert hardened > 0.8 > attacked, "training on attacked inputs helps"
+print(f"accuracy {clean:.2f} clean, {attacked:.2f} attacked, {hardened:.2f} attacked after adversarial training")

@@ -37,7 +37,7 @@ class Sorted(torch.autograd.Function):
 
     @staticmethod
     def setup_context(ctx, inputs, output):
-        values, indices = output
+        _, indices = output
         ctx.mark_non_differentiable(indices)
         ctx.save_for_backward(indices)
 

@@ -19,7 +19,7 @@ def gradient_penalty(critic, real, fake):
 
 
 def samples(count):
-    return torch.tensor([2.0, -1.0]) + 0.3 * torch.randn(count, 2)
+    return torch.tensor([3.0, -2.0]) + 0.3 * torch.randn(count, 2)
 
 
 def critic_step():
@@ -40,11 +40,11 @@ def generator_step():
 
 def distance():
     with torch.no_grad():
-        return (generator(torch.randn(512, 2)).mean(0) - torch.tensor([2.0, -1.0])).norm().item()
+        return (generator(torch.randn(512, 2)).mean(0) - torch.tensor([3.0, -2.0])).norm().item()
 
 
 before = distance()
-for _ in range(120):
+for _ in range(150):
     for _ in range(3):
         critic_step()
     generator_step()

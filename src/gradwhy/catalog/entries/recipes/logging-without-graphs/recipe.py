@@ -28,7 +28,7 @@ class Model(nn.Module):
 
 model = Model()
 optimizer = torch.optim.Adam(model.parameters(), lr=1e-2)
-weights = torch.randn(8, 1)
+weights = torch.randn(8, 1) / 8**0.5
 
 running, epoch_means, norms, saturated, graphs = 0.0, [], [], [], []
 for step in range(1, 201):

@@ -43,6 +43,5 @@ plain = torch.autograd.grad(loss, list(model.parameters()))
 loss = nn.functional.mse_loss(model(inputs), targets)
 scaler.scale(loss).backward()
 scaler.unscale_(optimizer)
-for parameter, gradient in zip(model.parameters(), plain):
-    assert torch.allclose(parameter.grad, gradient, atol=1e-6)
+assert all(torch.allclose(value.grad, gradient, atol=1e-6) for value, gradient in zip(model.parameters(), plain))
 print(f"loss {sum(losses[:10]) / 10:.3f} -> {sum(losses[-10:]) / 10:.3f}, {skipped} skipped steps")

@@ -46,7 +46,7 @@ class Quantised(nn.Module):
 
 model = Quantised()
 with torch.no_grad():
-    model.decoder.weight.uniform_(-0.5, 0.5)
+    model.decoder.weight.uniform_(-0.02, 0.02)
 optimizer = torch.optim.Adam(model.parameters(), lr=1e-2)
 teacher = torch.randn(16, 1)
 first, signs = model.encoder.weight.clone(), model.decoder.weight.sign()

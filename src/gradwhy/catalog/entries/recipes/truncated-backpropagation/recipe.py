@@ -37,7 +37,7 @@ wave = torch.sin(speed * torch.arange(401)).unsqueeze(2)
 CHUNK = 20
 
 means, sizes = [], []
-for epoch in range(6):
+for _ in range(6):
     state = None
     losses = []
     for start in range(0, 400, CHUNK):

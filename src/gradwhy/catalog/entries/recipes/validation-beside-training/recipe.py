@@ -8,7 +8,7 @@ from torch.nn.functional import cross_entropy
 
 torch.manual_seed(0)
 model = nn.Sequential(nn.Linear(10, 32), nn.BatchNorm1d(32), nn.ReLU(), nn.Dropout(0.3), nn.Linear(32, 3))
-optimizer = torch.optim.Adam(model.parameters(), lr=1e-2)
+optimizer = torch.optim.Adam(model.parameters(), lr=3e-3)
 centres = torch.randn(3, 10)
 
 
@@ -37,7 +37,7 @@ def validate(model):
 
 
 def train_epoch(model):
-    for inputs, labels in batches(15):
+    for inputs, labels in batches(10):
         loss = cross_entropy(model(inputs), labels)
         optimizer.zero_grad()
         loss.backward()
