@@ -147,7 +147,7 @@ def test_the_lines_that_matter_are_in_the_program_and_each_mistake_is_told(name:
     program, told = page.program(name), points(name, language)
     about = [re.findall(r"`([^`]+)`", point)[0] for point in told]
     assert [part for part in about if part not in program] == []
-    assert about == [re.findall(r"`([^`]+)`", point)[0] for point in points(name, "en")] or language == "zh"
+    assert len(told) == len(points(name, "en"))
     bracketed = set(re.findall(r"[(（]`([\w-]+)`[)）]", " ".join(told)))
     assert {mistake["cause"] for mistake in mistakes(name)} <= bracketed
     assert all(load.family(cause) == "causes" for cause in bracketed)
