@@ -142,7 +142,7 @@ def test_the_list_and_the_search(gradwhy: Run) -> None:
     run = gradwhy("explain", "--list")
     assert run.returncode == 0
     named = [line.split()[0] for line in run.stdout.splitlines() if line.startswith("  ")]
-    assert named == [*load.names("symptoms"), *load.names("causes")]
+    assert named == [*load.names("symptoms"), *load.names("causes"), *load.names("recipes")]
     found = gradwhy("explain", "--search", "checkpoint reentrant")
     assert found.returncode == 0 and "  checkpoint-reentrant" in found.stdout and "argmax" not in found.stdout
     data = json.loads(gradwhy("explain", "--search", "argmax", "--format", "json").stdout)
@@ -152,6 +152,20 @@ def test_the_list_and_the_search(gradwhy: Run) -> None:
         "title": "argmax gives positions, and a position has no gradient",
     } in (data["entries"])
     assert gradwhy("explain", "--search", "no such words anywhere").returncode == 1
+
+
+def test_a_recipe_by_its_name_or_another(gradwhy: Run) -> None:
+    run = gradwhy("explain", "gradient-penalty")
+    lines = run.stdout.splitlines()
+    assert (run.returncode, lines[0]) == (0, "A gradient penalty in the loss of a critic (WGAN-GP)")
+    assert {"What it does", "The program", "The lines that matter", "Variations", "See also"} <= set(lines)
+    assert [line.removeprefix("    ") for line in lines if line.lstrip() == "import torch"] == ["import torch"]
+    assert gradwhy("explain", "WGAN-GP").stdout == run.stdout
+    data = json.loads(gradwhy("explain", "pinn", "--format", "json").stdout)
+    assert data["entry"]["name"] == "physics-informed" and data["entry"]["family"] == "recipes"
+    assert data["program"] == load.raw("physics-informed", "recipe.py") and data["program"] in data["page"]
+    assert "did you mean: physics-informed" in gradwhy("explain", "pinnn").stderr
+    assert "`gradwhy explain gradient-penalty`" in gradwhy("explain", "create_graph-missing").stdout
 
 
 def test_near_misses(gradwhy: Run) -> None:

@@ -48,13 +48,16 @@ class Answer:
 
 
 def by_name(asked: str) -> Answer | None:
-    """The entry of a name, in whatever spelling: `argmax`, `No-Graph`, `error[argmax]`, `torch.argmax`, `.detach()`."""
+    """The entry of a name, in whatever spelling: `argmax`, `No-Graph`, `error[argmax]`, `torch.argmax`, `.detach()`, `PINN`."""
     code = _CODE.match(asked)
     wanted = _plain(code[1] if code else asked)
     if re.fullmatch(r"[\w-]+", wanted) and load.family(wanted):
         return Answer(wanted)
     for name in every_name():
         if _plain(name) == wanted:
+            return Answer(name)
+    for name in load.names("recipes"):
+        if wanted in _keywords(name):
             return Answer(name)
     if not _OPERATION.match(asked.strip()):
         return None
@@ -76,9 +79,9 @@ def by_text(pasted: str) -> Answer | None:
 
 
 def every_name() -> Iterator[str]:
-    """The names of all entries, symptoms first."""
-    yield from load.names("symptoms")
-    yield from load.names("causes")
+    """The names of all entries: symptoms, causes, recipes."""
+    for family in load.FAMILIES:
+        yield from load.names(family)
 
 
 def near(asked: str) -> list[str]:
@@ -86,7 +89,8 @@ def near(asked: str) -> list[str]:
     import difflib
 
     wanted = _plain(asked)
-    names = {_plain(name): name for name in every_name()}
+    names = {word: name for name in load.names("recipes") for word in _keywords(name)}
+    names |= {_plain(name): name for name in every_name()}
     close = difflib.get_close_matches(wanted, names, n=3, cutoff=_NEAR)
     found = [names[name] for name in close] + [
         name for plain, name in names.items() if len(wanted) > 3 and wanted in plain
@@ -107,6 +111,12 @@ def search(words: list[str], language: str) -> list[str]:
         if all(word in whole for word in wanted):
             found.append((-sum(word in head for word in wanted), name))
     return [name for _, name in sorted(found, key=lambda item: item[0])]
+
+
+def _keywords(recipe: str) -> list[str]:
+    """What else a recipe is called."""
+    entry = load.entry(recipe)
+    return [_plain(word) for word in entry.facts.get("keywords", ())] if entry is not None else []
 
 
 def _plain(name: str) -> str:

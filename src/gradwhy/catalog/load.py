@@ -15,7 +15,7 @@ else:
     import tomli as tomllib  # type: ignore[import-not-found,unused-ignore]
 
 Family: TypeAlias = Literal["causes", "symptoms", "recipes"]
-FAMILIES: tuple[Family, ...] = ("causes", "symptoms", "recipes")
+FAMILIES: tuple[Family, ...] = ("symptoms", "causes", "recipes")
 LANGUAGES = ("en", "zh")
 _FENCE = "+++"
 _HERE = Path(__file__).parent
@@ -23,7 +23,7 @@ _HERE = Path(__file__).parent
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """What ``entry.toml`` says of a symptom or cause."""
+    """What ``entry.toml`` says of a symptom, a cause or a recipe."""
 
     name: str
     family: Family

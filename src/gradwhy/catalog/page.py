@@ -14,6 +14,8 @@ _SHOWN = 12
 _WITH_PROGRAMS = 3
 _LINES = 6
 _MESSAGE = 240
+PROGRAM = "{program}"
+"""Where the page of a recipe shows its program, which is the same in all languages and a file of its own."""
 _TITLE = re.compile(r"^# .*\n+")
 _BACKTICKS = re.compile(r"`+")
 _CHOICE = re.compile(r"\((?:\?:)?([^()|]*)\|?[^()]*\)\??")
@@ -50,7 +52,13 @@ def markdown(answer: Answer, language: str, all_causes: bool = False) -> str:
 def _body(name: str, language: str) -> str:
     """The page of an entry, without its title."""
     text = load.text(name, language) or load.text(name, "en")
-    return _TITLE.sub("", text.page, count=1).strip() if text is not None else ""
+    body = _TITLE.sub("", text.page, count=1).strip() if text is not None else ""
+    return body.replace(PROGRAM, fenced(program(name).splitlines(), "python")) if PROGRAM in body else body
+
+
+def program(name: str) -> str:
+    """The program of a recipe; "" where the entry is none."""
+    return load.raw(name, "recipe.py")
 
 
 def said(answer: Answer, part: str, language: str) -> str:
@@ -249,11 +257,11 @@ def inline(text: str) -> str:
     return f"{marks} {text} {marks}" if longest else f"`{text}`"
 
 
-def fenced(lines: list[str]) -> str:
+def fenced(lines: list[str], language: str = "text") -> str:
     """Lines as a block, whatever backticks they have."""
     longest = max((len(run) for line in lines for run in _BACKTICKS.findall(line)), default=0)
     marks = "`" * max(3, longest + 1)
-    return "\n".join((f"{marks}text", *lines, marks))
+    return "\n".join((f"{marks}{language}", *lines, marks))
 
 
 def _word(key: str, language: str, **args: Argument) -> str:

@@ -19,6 +19,8 @@ _CODE = re.compile(r"(`+)(.+?)\1(?!`)")
 _STYLES = {"title": "1;36", "heading": "1", "code": "36", "wrong": "31", "right": "32", "dim": "2"}
 # Marks that may not begin a line.
 _CLOSING = frozenset("，。、；：！？）》」』】”’…,.;:!?)]}")
+# Marks that may not end one.
+_OPENING = frozenset("（《「『【“‘([{")
 _WIDEST = 100
 _NARROWEST = 20
 _KEPT_WHOLE = 45
@@ -144,9 +146,7 @@ class _Page:
         atoms = list(self.atoms(text))
         for index, atom in enumerate(atoms):
             gap = 1 if atom.spaced and not empty else 0
-            # A mark that may not begin a line takes its place with what it follows.
-            closing = itertools.takewhile(lambda next: next.text in _CLOSING and not next.spaced, atoms[index + 1 :])
-            needed = atom.width + sum(mark.width for mark in closing)
+            needed = self.needed(atoms, index)
             if not empty and used + gap + needed > self.width and (atom.text not in _CLOSING or atom.spaced):
                 self.lines.append(line)
                 line, used, gap = indent, len(indent), 0
@@ -154,6 +154,13 @@ class _Page:
             used += gap + atom.width
             empty = False
         self.lines.append(line)
+
+    def needed(self, atoms: list[_Atom], index: int) -> int:
+        """How many cells an atom wants, with what may not begin the next line, or would be left by a mark that opens."""
+        closing = itertools.takewhile(lambda next: next.text in _CLOSING and not next.spaced, atoms[index + 1 :])
+        width = atoms[index].width + sum(mark.width for mark in closing)
+        opens = atoms[index].text[-1:] in _OPENING and index + 1 < len(atoms) and not atoms[index + 1].spaced
+        return width + (self.needed(atoms, index + 1) if opens else 0)
 
     def atoms(self, text: str) -> Iterator[_Atom]:
         spaced = False

@@ -39,8 +39,8 @@ def command(
     searched: bool,
     asked: tuple[str, ...],
 ) -> int:
-    """Explain a symptom or cause by NAME (argmax, no-graph, torch.max), a message or traceback by its TEXT, or what
-    stands on standard input (-). Exits 0 where it is known, 1 where nothing matches, 2 on a usage error.
+    """Explain a symptom, cause or recipe by NAME (argmax, no-graph, torch.max, pinn), a message or traceback by its
+    TEXT, or what stands on standard input (-). Exits 0 where it is known, 1 where nothing matches, 2 on a usage error.
     """
     language = render.language_of(lang)
     if (
@@ -101,7 +101,7 @@ def _list(names: list[str], format_name: str, language: str) -> int:
         return FOUND if rows else NOTHING
     width = max((len(name) for name in names), default=0)
     lines: list[str] = []
-    for family in ("symptoms", "causes"):
+    for family in load.FAMILIES:
         mine = [row for row in rows if row[0] == family]
         if not mine:
             continue
@@ -160,6 +160,7 @@ def _facts(answer: Answer, language: str) -> dict[str, Any]:
         "causes": [_named(name, language) for name in causes],
         "symptoms": [_named(name, language) for name in entry.facts.get("symptoms", ()) if load.family(name)],
         "see_also": list(entry.facts.get("see_also", ())),
+        "program": page.program(answer.entry) or None,
         "page": page.markdown(answer, language),
     }  # fmt: skip
 
