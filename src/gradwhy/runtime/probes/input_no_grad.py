@@ -26,10 +26,13 @@ def matches(failure: Failure) -> bool:
 
 
 def diagnose(situation: Situation) -> list[Finding]:
+    return of_inputs(situation) or _retained(situation)
+
+
+def of_inputs(situation: Situation, symptom: str = SYMPTOM) -> list[Finding]:
+    """The first tensor without a gradient that the call asked for the gradient of."""
     plain = [entry for entry in entries(situation) if not getattr(entry.tensor, "requires_grad", True)]
-    if plain:
-        return [_finding(plain[0], len(plain), situation)]
-    return _retained(situation)
+    return [_finding(plain[0], len(plain), situation, symptom)] if plain else []
 
 
 def _retained(situation: Situation) -> list[Finding]:
@@ -59,7 +62,7 @@ def _retained(situation: Situation) -> list[Finding]:
     ]
 
 
-def _finding(entry: Entry, plain: int, situation: Situation) -> Finding:
+def _finding(entry: Entry, plain: int, situation: Situation, symptom: str = SYMPTOM) -> Finding:
     facts = entry.facts() | {"count": plain}
     record = situation.watch.recorder.record_of(entry.tensor)
     asked = Step(at=entry.at, note=Message(f"{SYMPTOM}.asked", facts))
@@ -85,7 +88,7 @@ def _finding(entry: Entry, plain: int, situation: Situation) -> Finding:
         steps = [Step(at=place.at, note=Message(f"{SYMPTOM}.made", facts))]
     return account.finding(
         situation,
-        SYMPTOM,
+        symptom,
         cause,
         place.at,
         place.text,

@@ -222,10 +222,13 @@ def _clipped(situation: Situation) -> list[Finding]:
 
 
 def _risky(situation: Situation) -> list[tuple[Site, str]]:
-    """The lines on record that take a root, a logarithm or the like, which have no finite slope somewhere."""
+    """The lines on record that take a root, a logarithm or the like themselves, which have no finite slope somewhere."""
     found: dict[tuple[int, int], tuple[Site, str]] = {}
     for func, code, lasti in list(situation.watch.recorder.nodes.lines.values()):
-        cause = _RISKY.get(getattr(func, "__name__", ""))
-        if cause is not None:
+        name = getattr(func, "__name__", "")
+        cause = _RISKY.get(name)
+        call = account.call_at(Site(code, lasti)) if cause is not None else None
+        # A library that takes one on the way, as ``log_prob`` does, knows where it may.
+        if cause is not None and (call is None or account.called(call) == name):
             found[id(code), lasti] = (Site(code, lasti), cause)
     return list(found.values())

@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 from functools import partial
 
+from torch.nn import Parameter
+
 from gradwhy.findings import Finding
 from gradwhy.runtime import elsewhere, remedying
 from gradwhy.runtime.explanation import Explanation, Loss
 from gradwhy.runtime.failure import Failure
 from gradwhy.runtime.origins import all_origins
-from gradwhy.runtime.probes import Situation
+from gradwhy.runtime.probes import Situation, input_no_grad
 from gradwhy.runtime.reviews import all_reviews
 from gradwhy.runtime.telling import tell
 
@@ -37,6 +39,12 @@ def diagnose(situation: Situation) -> list[Finding]:
         ranked = elsewhere.explain(loss, situation)
     if not ranked:
         return []
+    if ranked[0].cause == "frozen-all" and any(type(each) is not Parameter for each in situation.failure.wanted()):
+        # A frozen model is right where the gradient of its input is asked for: the input lacks the flag, or its path is cut.
+        asked = [each for each in input_no_grad.of_inputs(situation, SYMPTOM) if each.cause == "requires_grad-missing"]
+        if asked:
+            return asked
+        ranked = sorted(ranked, key=lambda each: each.cause == "frozen-all")
     remarks = [finding for each in all_reviews() for finding in situation.each(partial(each.review, situation))]
     fixes = remedying.fixes(ranked[0], situation)
     return [tell(ranked[0], ranked[1:], remarks, fixes, loss, situation, SYMPTOM)]

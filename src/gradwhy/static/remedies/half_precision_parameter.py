@@ -15,7 +15,14 @@ _HALF = ("torch.float16", "torch.half")
 
 
 def remedies(fault: Fault) -> Iterable[Fix]:
-    """``dtype=torch.float16`` -> ``torch.float32``, also where it is a parameter's default; ``.half()`` is left out."""
+    """``dtype=torch.float16`` -> ``torch.float32``, also where it is a parameter's default; ``.half()`` is left out.
+
+    Nothing, where the file calls ``.half()`` elsewhere too: what is given to the model would not fit any more.
+    """
+    tree = fault.source.tree
+    halves = [node for node in ast.walk(tree) if isinstance(node, ast.Call) and called(node) == "half"] if tree else []
+    if len(halves) > 1:
+        return
     edit = _written(fault) or without_method(fault, fault.node, ("half",))
     if edit is not None:
         title = Message("half-precision-parameter.fix", {"result": Code("torch.float32")})
