@@ -36,7 +36,9 @@ def markdown(answer: Answer, language: str, all_causes: bool = False) -> str:
         body = _body(answer.entry, language)
         if answer.recognised is None:
             # Who has pasted a traceback has one.
-            body = observed.with_traceback(body, answer.entry, lambda torch: _word("explain-traceback", language, version=torch))
+            body = observed.with_traceback(
+                body, answer.entry, lambda torch: _word("explain-traceback", language, version=torch)
+            )
         parts += [body, *_messages(answer.entry, language)]
     elif not answer.is_one_of_many and not programs(answer):
         parts.append(_body(answer.entry, language))

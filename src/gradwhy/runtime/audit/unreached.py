@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -41,6 +42,9 @@ def explain(ids: frozenset[int], since: int, step: Step, observer: Observer) -> 
     near = [r for r in taken if r.order > begin] or [r for r in taken if r.order > since] or taken[-16:]
     groups: dict[tuple[str, int], _Group] = {}
     for record in near[-200:]:
+        if record.site is not None and _in_custom_function(record.site):
+            # There is no graph in there; what the function gives back is its backward's affair.
+            continue
         found = verdict.of_cut(record, observer.watch.journal)
         if found is None:
             continue
@@ -55,6 +59,14 @@ def explain(ids: frozenset[int], since: int, step: Step, observer: Observer) -> 
         for key in group.ids:
             result.setdefault(key, lost)
     return result
+
+
+def _in_custom_function(site: Site) -> bool:
+    """Whether a line is of the ``forward`` of a ``torch.autograd.Function``, by its source."""
+    source = site.source if site.code.co_name == "forward" else None
+    function = source.function_at(site.code.co_firstlineno, "forward") if source is not None else None
+    owner = source.parents.get(function) if source is not None and function is not None else None
+    return isinstance(owner, ast.ClassDef) and any(ast.unparse(base).endswith("Function") for base in owner.bases)
 
 
 def lines_of(each: Pass, recorder: Recorder) -> list[Site]:

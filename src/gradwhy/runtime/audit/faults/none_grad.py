@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from gradwhy.findings import Argument, Evidence, Finding, Message, Step
+from gradwhy.findings import Argument, Code, Evidence, Finding, Message, Step
 from gradwhy.runtime import feeding
 from gradwhy.runtime.account import Place
 from gradwhy.runtime.audit.case import Case, Held, at
+from gradwhy.runtime.audit.faults.zero_grad import returned
 from gradwhy.runtime.audit.ledger import Lost, Pass
 
 RANK = 20
@@ -24,6 +25,7 @@ def find(case: Case) -> Iterable[Finding]:
         whole = not any(a.counts.get("finite") for a in case.accounts(held.number))
         yield from _not_named(idle, case)
         yield from _cut(idle - case.claimed, whole, case)
+        yield from _dropped(idle - case.claimed, whole, case)
         if not any(p.fills(key) for p in case.ledger.passes for key in idle):
             yield from _unused(idle - case.claimed, whole, held, case)
 
@@ -82,6 +84,29 @@ def _not_named(idle: set[int], case: Case) -> Iterator[Finding]:
         yield case.finding(
             "wrong-list-entry", _NONE, at(last.chain[0]), facts=facts, key="inputs", evidence=_evidence(ids, case)
         )
+
+
+def _dropped(idle: set[int], whole: bool, case: Case) -> Iterator[Finding]:
+    """A pass came to them, and the one custom function whose backward gives None had taken the gradient."""
+    reached = {key for key in idle if any(p.fills(key) for p in case.ledger.passes)}
+    places = [
+        (call, index, place)
+        for call in case.functions.calls.values()
+        for index, wanted in enumerate(call.wanted)
+        if wanted and (place := returned(call.function, case, index)) is not None and place.text == "None"
+    ]
+    if not reached or len(places) != 1:
+        return
+    call, index, place = places[0]
+    facts: dict[str, Argument] = {
+        "name": Code(call.function.__name__), "index": index + 1, "count": len(reached), "owner": case.called(reached)
+    }  # fmt: skip
+    case.claimed |= reached
+    yield case.finding(
+        "custom-backward-wrong", _NONE if whole else _BRANCH, place, facts=facts, key="dropped",
+        steps=[Step(at=call.site.location(), note=Message("custom-backward-wrong.applied", {"function": facts["name"]}))],
+        evidence=_evidence(reached, case), certain=False,
+    )  # fmt: skip
 
 
 def _unused(idle: set[int], whole: bool, held: Held, case: Case) -> Iterator[Finding]:
