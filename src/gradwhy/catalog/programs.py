@@ -42,14 +42,17 @@ def of(name: str) -> Iterator[Program]:
     text = load.text(name, "en")
     if text is not None:
         for kind, code in _SHOWN.findall(text.page):
-            yield Program(name, kind, code)
+            yield Program(name, _kind(kind), code)
     entry = load.entry(name)
     messages = entry.facts.get("messages", ()) if entry is not None else ()
     elsewhere = {row["key"] for row in messages if "needs" in row}
     for file in load.files(name, "messages"):
         match = _OF_A_MESSAGE.fullmatch(file)
         if match and match["key"] not in elsewhere:
-            kind = "wrong" if match["kind"] == "wrong" else "right"
-            yield Program(name, kind, load.raw(name, f"messages/{file}"), match["key"])
+            yield Program(name, _kind(match["kind"]), load.raw(name, f"messages/{file}"), match["key"])
     if load.family(name) == "recipes":
         yield Program(name, "right", load.raw(name, "recipe.py"))
+
+
+def _kind(word: str) -> Kind:
+    return "wrong" if word == "wrong" else "right"
