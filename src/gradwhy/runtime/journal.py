@@ -167,6 +167,10 @@ class Journal:
         """The scope that was in force where an exception was raised, although it has left the block since."""
         return self._unwound[1] if self._unwound[0] == id(error) else self.scope
 
+    def forget_unwound(self) -> None:
+        """The last exception is dealt with; another may get its id."""
+        self._unwound = (0, None)
+
     # -- the rest
 
     def flag_changed(self, tensor: Any, value: bool, is_parameter: bool, frame: FrameType | None) -> None:
