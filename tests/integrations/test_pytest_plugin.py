@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 
 import pytest
@@ -39,7 +40,7 @@ def test_a_failure_of_autograd_has_its_report_as_a_section(pytester: pytest.Pyte
     result = run(pytester, f"{TRAINS}\ndef test_training():\n    train(True)\n")
     result.assert_outcomes(failed=1)
     said = section(result)
-    assert said.startswith("error[detach]") and "out = out.detach()" in said and ":11" in said
+    assert said.startswith("error[detach]") and ":10 " in said and "10 | out = out.detach()" in said
     assert "recorder.py" not in result.stdout.str() and "handle_torch_function" not in result.stdout.str()
 
 
@@ -73,7 +74,8 @@ def test_setup(broken):
     assert "gradwhy" not in watched.stdout.str().partition("FAILURES")[2]
 
     def failures(result: pytest.RunResult) -> list[str]:
-        return [line for line in result.outlines if not line.startswith(("platform", "plugins", "rootdir", "=="))]
+        lines = [line for line in result.outlines if not line.startswith(("platform", "plugins", "rootdir", "=="))]
+        return [re.sub(r"0x[0-9a-f]+", "0x", line) for line in lines]
 
     assert failures(watched) == failures(plain)
 
@@ -173,11 +175,19 @@ def train():
 """
 
     def test_a_test_that_trains_with_a_fault_fails(self, pytester: pytest.Pytester) -> None:
-        tests = f"{self.STALE}\ndef test_training():\n    train()\n@pytest.mark.gradwhy_unaudited\ndef test_meant():\n    train()\ndef test_other():\n    pass\n"
+        tests = f"""{self.STALE}
+def test_training():
+    train()
+@pytest.mark.gradwhy_unaudited
+def test_meant():
+    train()
+def test_other():
+    pass
+"""
         result = run(pytester, tests, "--gradwhy-audit", "--strict-markers")
         result.assert_outcomes(passed=2, failed=1)
         text = " ".join(result.stdout.str().split())
-        assert "[stale-optimizer]" in text and "model[1] = torch.nn.Linear(3, 1)" in text and "in no optimizer" in text
+        assert "[stale-optimizer]" in text and "optimizer = torch.optim.SGD(" in text and "in no optimizer" in text
         run(pytester, tests).assert_outcomes(passed=3)
 
     def test_a_test_that_trains_well_passes(self, pytester: pytest.Pytester) -> None:
@@ -230,7 +240,8 @@ def test_fourth():
 """,
     )
     result.assert_outcomes(passed=2, failed=2)
-    assert result.stdout.str().count("LookupError: on purpose") == 2 and "INTERNALERROR" not in result.stdout.str()
+    assert " ".join(result.stdout.str().split()).count("LookupError: on purpose") == 2
+    assert "INTERNALERROR" not in result.stdout.str()
 
 
 def test_no_tensor_is_kept_after_a_test(pytester: pytest.Pytester) -> None:
