@@ -98,9 +98,9 @@ def test_a_crash_inside_gradwhy_is_a_note(program: Write, tmp_path: Path, where:
     module, name = where
     code = (
         "import importlib, sys\n"
-        "from gradwhy.runtime import session\n"
+        "from gradwhy.runtime import arrival\n"
         "def crash(*a, **k): raise LookupError('on purpose')\n"
-        "report, original = session._report, session.arrival.when_imported\n"
+        "original = arrival.when_imported\n"
         "def when_imported(torch, then):\n"
         "    def broken():\n"
         f"        owner = importlib.import_module({module!r})\n"
@@ -108,8 +108,8 @@ def test_a_crash_inside_gradwhy_is_a_note(program: Write, tmp_path: Path, where:
         "        for each in owners: owner = getattr(owner, each)\n"
         "        setattr(owner, last, crash)\n"
         "        then()\n"
-        "    original(torch, broken)\n"
-        "session.arrival.when_imported = when_imported\n"
+        "    return original(torch, broken)\n"
+        "arrival.when_imported = when_imported\n"
         "sys.argv[0] = 'gradwhy'\n"
         "from gradwhy.cli.main import main; main()\n"
     )

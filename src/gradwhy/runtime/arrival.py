@@ -49,12 +49,19 @@ class _Finder(importlib.abc.MetaPathFinder):
         return None
 
 
-def when_imported(name: str, then: Callable[[], None]) -> None:
-    """Call ``then`` right after the module ``name`` was imported; at once where it already is."""
+def when_imported(name: str, then: Callable[[], None]) -> Callable[[], None]:
+    """Call ``then`` right after the module ``name`` was imported; at once where it already is. Returns how to call that off."""
     if name in sys.modules:
         then()
-    else:
-        sys.meta_path.insert(0, _Finder(name, then))
+        return lambda: None
+    finder = _Finder(name, then)
+    sys.meta_path.insert(0, finder)
+
+    def off() -> None:
+        if finder in sys.meta_path:
+            sys.meta_path.remove(finder)
+
+    return off
 
 
 def is_installed(name: str) -> bool:

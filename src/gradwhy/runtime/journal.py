@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import weakref
 from collections import deque
 from collections.abc import Callable
@@ -105,11 +106,15 @@ class OptimizerStep:
         return any(memory_key(parameter) == key for group in groups for parameter in group.get("params", ()))
 
 
+class _Here(threading.local):
+    scope: GradScope | None = None
+
+
 class Journal:
     """Lines and counts only: no tensor is held, optimizers are held weakly."""
 
     def __init__(self) -> None:
-        self.scope: GradScope | None = None
+        self._here = _Here()
         self.flags: dict[tuple[tuple[tuple[int, int], ...], bool], FlagChange] = {}
         self.optimizers: list[OptimizerRecord] = []
         self.backward: list[tuple[Site, ...]] = []
@@ -127,6 +132,15 @@ class Journal:
         return self.order
 
     # -- grad mode
+
+    @property
+    def scope(self) -> GradScope | None:
+        """The scope in force in this thread: torch keeps the grad mode by thread."""
+        return self._here.scope
+
+    @scope.setter
+    def scope(self, scope: GradScope | None) -> None:
+        self._here.scope = scope
 
     def open_scope(self, kind: ScopeKind, owner: object, enables: bool, frame: FrameType | None, entered: bool) -> None:
         opener, decorated = _opener(frame)
@@ -166,6 +180,10 @@ class Journal:
     def scope_at(self, error: object) -> GradScope | None:
         """The scope that was in force where an exception was raised, although it has left the block since."""
         return self._unwound[1] if self._unwound[0] == id(error) else self.scope
+
+    def forget_unwound(self) -> None:
+        """The last exception is dealt with; another may get its id."""
+        self._unwound = (0, None)
 
     # -- the rest
 

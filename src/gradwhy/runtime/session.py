@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from types import CodeType, FrameType
-from typing import TYPE_CHECKING, TypeAlias
+from types import CodeType
+from typing import TYPE_CHECKING
 
-from gradwhy.findings import Message, Report
-from gradwhy.runtime import arrival, launch, trial, unwind, warned
+from gradwhy.findings import Report
+from gradwhy.runtime import arrival, embedded, launch, trial
 
 if TYPE_CHECKING:
-    from gradwhy.runtime.watch import TraceMode, Watch
+    from gradwhy.runtime.watch import TraceMode
 
 
 class Stopped(BaseException):
@@ -32,15 +32,11 @@ class Outcome:
     """Optimizer steps that were completed."""
 
 
-Attend: TypeAlias = "Callable[[Watch], Callable[[], None]]"
-"""Called when the watch has begun; gives back what is to be called before it ends."""
-
-
 def run(
     program: launch.Program,
     trace: TraceMode = "auto",
     nan: bool = False,
-    attend: Attend | None = None,
+    attend: embedded.Attend | None = None,
     overlay: Mapping[str, CodeType] | None = None,
 ) -> Outcome:
     """Run a program to its end under watch. Its own exceptions are caught, shown as Python shows them, and returned.
@@ -51,65 +47,24 @@ def run(
     launch.check(program)
     if not arrival.is_installed("torch"):
         raise TorchMissing
-    watches: list[Watch] = []
-    trouble: list[BaseException] = []
-    leaving: list[Callable[[], None]] = []
-
-    def arrived() -> None:
-        # A fault of ours must not become an ImportError of torch.
-        try:
-            from gradwhy.runtime.watch import Watch
-
-            watch = Watch("always" if nan else trace, nan=nan)
-            watches.append(watch)
-            watch.start()
-            if attend is not None:
-                leaving.append(attend(watch))
-        except Exception as fault:
-            trouble.append(fault.with_traceback(None))
-
-    def heard(text: str, frame: FrameType) -> None:
-        if watches:
-            from gradwhy.runtime.probes import warned as listening
-
-            watches[0]._quietly(listening.hear, text, frame, watches[0])
-
-    arrival.when_imported("torch", arrived)
-    undo = [unwind.clean_what_is_printed(), warned.place_truly(heard)]
+    listening = embedded.Listening(trace, nan, attend)
     error: BaseException | None = None
-    try:
-        launch.run(program, overlay)
-    except BaseException as ended:
-        error = ended
-    finally:
-        for end in [*leaving, *(watch.stop for watch in watches)]:
-            try:
-                end()
-            except Exception as fault:
-                trouble.append(fault.with_traceback(None))
-        for each in reversed(undo):
-            each()
-    if error is not None and not isinstance(error, (SystemExit, Stopped)):
-        launch.report_uncaught(error)
-    steps = watches[0].journal.steps if watches else 0
-    return Outcome(error, _report(None if isinstance(error, Stopped) else error, watches, trouble), steps)
+    with embedded.owning(listening):
+        try:
+            launch.run(program, overlay)
+        except BaseException as ended:
+            error = ended
+        listening.end()
+        if error is not None and not isinstance(error, (SystemExit, Stopped)):
+            launch.report_uncaught(error)
+            embedded.mark_told(error)
+    return Outcome(error, _report(None if isinstance(error, Stopped) else error, listening), listening.steps)
 
 
-def _report(error: BaseException | None, watches: list[Watch], trouble: list[BaseException]) -> Report:
-    if not watches:
-        return Report(notes=tuple(map(_note, trouble)))
-    # Imported here: it needs torch, which a program need not have imported.
-    from gradwhy.runtime.diagnose import diagnose
-
-    try:
-        report = diagnose(error, watches[0])
-    except Exception as fault:
-        report = Report(notes=(_note(fault),))
-    return replace(report, notes=(*report.notes, *map(_note, trouble)))
-
-
-def _note(fault: BaseException) -> Message:
-    return Message("words.own-fault", {"error": f"{type(fault).__name__}: {fault}"})
+def _report(error: BaseException | None, listening: embedded.Listening) -> Report:
+    if listening.watch is None:
+        return Report(notes=tuple(map(embedded.note, listening.trouble)))
+    return embedded.diagnosed(error, listening.watch, listening.trouble)
 
 
 def with_trials(outcome: Outcome, program: launch.Program, folder: str) -> Outcome:

@@ -7,6 +7,7 @@ import os
 import sys
 import threading
 import time
+import weakref
 from collections.abc import Callable
 from types import FrameType
 from typing import Any, Literal, TypeAlias
@@ -46,6 +47,19 @@ _STEPS_AT_MOST = 50
 
 _OPTIMIZER_FILE = optimizers.__file__
 
+_started: weakref.WeakSet[Watch] = weakref.WeakSet()
+"""What is to be told of a fork: Python's own list of whom to tell can't be shortened (``os.register_at_fork``)."""
+
+
+def _forked() -> None:
+    # A worker of a data loader has a copy of everything and nobody to report to.
+    for watch in _started:
+        watch.recorder.active = False
+        watch.trace = "never"
+
+
+os.register_at_fork(after_in_child=_forked)
+
 
 class Watch:
     """Everything that listens to one program. ``start`` and ``stop`` are each safe to call once."""
@@ -70,6 +84,8 @@ class Watch:
         self.nan = nan
         self.trouble: nonfinite.Trouble | None = None
         self.warned: dict[tuple[str, int, int], list[Finding]] = {}
+        self.aside = 0
+        """The thread in which what happens now is gradwhy's own doing."""
         self.thread = threading.get_ident()
         self._suspended_at: int | None = None
         self._patches: list[Callable[[], None]] = []
@@ -85,7 +101,7 @@ class Watch:
         self._patch_modules()
         for load in all_patches():
             self._quietly(self._install, load)
-        os.register_at_fork(after_in_child=self._forked)
+        _started.add(self)
         if self.trace != "never":
             self._record(True)
 
@@ -107,25 +123,13 @@ class Watch:
         for patches in (self._path_patches, self._module_patches, self._patches):
             self._unpatch(patches)
 
-    def _forked(self) -> None:
-        # A worker of a data loader has a copy of everything and nobody to report to.
-        self.recorder.active = False
-        self.trace = "never"
-
     # -- the recorder on torch's stack of modes
 
     def _record(self, on: bool) -> None:
         """Put the recorder under the user's own modes or take it out, so that theirs nest as they were written."""
         if on == self.recording or threading.get_ident() != self.thread:
             return
-        stack = torch.overrides._get_current_function_mode_stack()
-        if on or self.recorder in stack:
-            above = [torch.overrides._pop_mode() for _ in range(len(stack))]
-            kept = [mode for mode in reversed(above) if mode is not self.recorder]
-            # A default device insists on the lowest place (torch/utils/_device.py, DeviceContext.__exit__).
-            place = sum(isinstance(mode, DeviceContext) for mode in kept[:1]) if on else len(kept)
-            for mode in [*kept[:place], self.recorder, *kept[place:]] if on else kept:
-                torch.overrides._push_mode(mode)
+        self._place(on)
         self.recording = on
         self._suspended_at = None
         self._keep_fast_paths(on)
@@ -135,6 +139,16 @@ class Watch:
         elif self.compiling.used:
             # The compiler would trace into these.
             self._unpatch(self._module_patches)
+
+    def _place(self, on: bool) -> None:
+        stack = torch.overrides._get_current_function_mode_stack()
+        if on or self.recorder in stack:
+            above = [torch.overrides._pop_mode() for _ in range(len(stack))]
+            kept = [mode for mode in reversed(above) if mode is not self.recorder]
+            # A default device insists on the lowest place (torch/utils/_device.py, DeviceContext.__exit__).
+            place = sum(isinstance(mode, DeviceContext) for mode in kept[:1]) if on else len(kept)
+            for mode in [*kept[:place], self.recorder, *kept[place:]] if on else kept:
+                torch.overrides._push_mode(mode)
 
     def _novel(self, frame: FrameType | None, what: object = None) -> None:
         """Record in full again when a line of the program does something that it hasn't done before."""
@@ -181,7 +195,8 @@ class Watch:
     def _quietly(self, do: Callable[..., None], *args: Any) -> None:
         """Do something of ours inside the program's own call: what fails is noted and never raised."""
         try:
-            do(*args)
+            if self.aside != threading.get_ident():
+                do(*args)
         except Exception as fault:
             self.recorder.note_fault(fault)
 
@@ -360,13 +375,17 @@ class Watch:
 
         def honest(original: Any) -> Any:
             def has_torch_function(relevant: Any) -> bool:
-                if torch.overrides._get_current_function_mode_stack() != [recorder]:
+                stack = list(torch.overrides._get_current_function_mode_stack())
+                # An audit inside a program that is watched has a recorder of its own.
+                if recorder not in stack or not all(isinstance(mode, Recorder) for mode in stack):
                     return bool(original(relevant))
-                torch.overrides._pop_mode()
+                for _ in stack:
+                    torch.overrides._pop_mode()
                 try:
                     return bool(original(relevant))
                 finally:
-                    torch.overrides._push_mode(recorder)
+                    for mode in stack:
+                        torch.overrides._push_mode(mode)
 
             return has_torch_function
 

@@ -108,8 +108,13 @@ class Followed:
 def install(watch: Watch) -> Callable[[], None]:
     """Patch the one function that starts them all; what they left is read through ``watch.following``."""
     undo: list[Callable[[], None]] = []
+    before = [*_here]
     _here[:] = [watch]
-    undo.append(_here.clear)
+
+    def back() -> None:
+        _here[:] = before
+
+    undo.append(back)
 
     def starting(original: Any) -> Any:
         def start_processes(fn: Any, *args: Any, **kwargs: Any) -> Any:
