@@ -19,6 +19,7 @@ from torch.optim import optimizer as optimizers
 from torch.utils._device import DeviceContext
 
 from gradwhy.findings import Finding
+from gradwhy.runtime.classes import function_of
 from gradwhy.runtime.journal import Journal, ScopeKind
 from gradwhy.runtime.patches import (
     Patch,
@@ -96,9 +97,9 @@ class Watch:
         self._recording_since = 0.0
 
     def start(self) -> None:
-        self._patch_grad_modes()
-        self._patch_optimizers()
-        self._patch_modules()
+        # What does not fit a version of torch is one thing less to see, and the rest is seen all the same.
+        for patch in (self._patch_grad_modes, self._patch_optimizers, self._patch_modules):
+            self._quietly(patch)
         for load in all_patches():
             self._quietly(self._install, load)
         _started.add(self)
@@ -343,7 +344,7 @@ class Watch:
             return method
 
         def applied(original: Any) -> Any:
-            inner = original.__func__
+            inner = function_of(original)
 
             def apply(cls: Any, *args: Any, **kwargs: Any) -> Any:
                 result = inner(cls, *args, **kwargs)
