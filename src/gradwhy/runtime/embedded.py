@@ -183,6 +183,11 @@ def stop() -> None:
         _current = None
 
 
+def watch() -> Watch | None:
+    """What listens in this process, for who wants to look closer; None where nothing does, or torch is not there yet."""
+    return _current.watch if _current is not None else None
+
+
 def is_running() -> bool:
     """Whether this process is watched."""
     return _current is not None
