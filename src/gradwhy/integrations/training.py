@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 import time
 from typing import TYPE_CHECKING, Any
@@ -64,16 +65,17 @@ class Run:
         """The last report that was made: of a failure, of an audit, or of what was noticed without one."""
         self._held = False
         self._observer: Observer | None = None
+        self._closely = contextlib.ExitStack()
+        self._complete = False
         self._steps = 0
         self._since = 0.0
-        self._trace_before: TraceMode = trace
 
     def begin(self) -> None:
         """Watch from here on. Called again while it watches, it does nothing."""
         if self._held or embedded.is_spoken_for():
             return
         try:
-            embedded.start("always" if self.audits else self.trace)
+            embedded.start(self.trace)
             self._held = True
             embedded.refresh()
             if self.audits:
@@ -85,12 +87,14 @@ class Run:
         # Imported here: it needs torch, which a host's trainer has imported.
         from gradwhy.runtime.audit.observer import Observer
 
-        watch = embedded.watch()
-        if watch is None:
+        shared = self._closely.enter_context(embedded.watching_closely())
+        if shared is None:
+            # Somebody looks closely already, such as an audit around the trainer.
+            self._closely.close()
             return
-        self._trace_before, watch.trace = watch.trace, "always"
         self._steps, self._since = 0, time.monotonic()
-        self._observer = Observer(watch, self._stepped)
+        self._observer = Observer(shared[0], self._stepped)
+        self._complete = shared[1]
         self._observer.start()
 
     def _stepped(self) -> None:
@@ -118,9 +122,11 @@ class Run:
             from gradwhy.runtime.audit import gathering
 
             observer.stop()
-            # What goes on from here is watched as it would be without an audit.
-            observer.watch.trace = "auto" if self._trace_before == "always" != self.trace else self._trace_before
-            self._told(gathering.joined(embedded.report(error), observer))
+            self._closely.close()
+            report = embedded.report(error)
+            with embedded.aside(observer.watch, self._complete):
+                report = gathering.joined(report, observer)
+            self._told(report)
         except Exception as fault:
             _say(fault)
             return
@@ -132,12 +138,14 @@ class Run:
         if not self._held:
             return
         try:
-            if not isinstance(error, DoesNotTrain):
+            unwind.clean(error)
+            if isinstance(error, Exception) and not isinstance(error, DoesNotTrain) and not embedded.was_told(error):
+                # A hook around the trainer, such as ``gradwhy.install()``, sees the exception next.
+                embedded.mark_told(error)
                 if self._observer is not None:
                     self._conclude(error)
                 else:
                     self._told(embedded.report(error))
-            unwind.clean(error)
         except Exception as fault:
             _say(fault)
         self._release()
@@ -155,8 +163,11 @@ class Run:
             self._release()
 
     def _release(self) -> None:
-        self._held, self._observer = False, None
+        observer, self._held, self._observer = self._observer, False, None
         try:
+            if observer is not None:
+                observer.stop()
+            self._closely.close()
             embedded.stop()
         except Exception as fault:
             _say(fault)
@@ -167,7 +178,12 @@ class Run:
 
     def __getstate__(self) -> dict[str, Any]:
         # A callback is copied to the processes that a host starts: each watches for itself.
-        return self.__dict__ | {"_held": False, "_observer": None, "report": Report()}
+        fresh = {"_held": False, "_observer": None, "_closely": None, "report": Report()}
+        return self.__dict__ | fresh
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._closely = contextlib.ExitStack()
 
 
 def _say(fault: BaseException) -> None:

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterable, Mapping
 
 from rich.cells import cell_len, set_cell_size
 from rich.console import Console
 from rich.text import Text
 
 from gradwhy.catalog import load, render
-from gradwhy.findings import Argument, Finding, Fix, Location, Message, Report, Step, Verification
-from gradwhy.report import parameters
+from gradwhy.findings import Finding, Fix, Location, Message, Report, Step
+from gradwhy.report import parameters, places, wording
 from gradwhy.report.formats import Look
 from gradwhy.source import edits
 from gradwhy.source.locating import source_of
@@ -49,6 +48,8 @@ class _Page:
             file=out,
             width=self.width + 1,
             force_terminal=self.look.colour,
+            # Inside a notebook's cell it would display each line by itself, wherever it is meant to go.
+            force_jupyter=False,
             no_color=not self.look.colour,
             color_system="standard" if self.look.colour else None,
             highlight=False,
@@ -61,22 +62,18 @@ class _Page:
         return out.getvalue()
 
     def word(self, key: str) -> str:
-        words = load.words(self.look.language)
-        return words.get(key, load.words("en").get(key, key))
+        return wording.word(key, self.look.language)
 
     def say(self, message: Message) -> Text:
         """A sentence with the user's own text set apart."""
-        result = Text()
-        for index, part in enumerate(render.sentence(message, self.look.language).split("`")):
-            result.append(f"`{part}`" if index % 2 else part, "cyan" if index % 2 else "")
-        return result
+        return _quoted(render.sentence(message, self.look.language))
 
     # -- one finding
 
     def finding(self, finding: Finding) -> None:
         self.headline(finding)
         self.path(finding)
-        seen = [_facts(item.subject, item.facts) for item in finding.evidence if item.claim is None]
+        seen = [wording.facts_of(item.subject, item.facts) for item in finding.evidence if item.claim is None]
         if seen:
             self.labelled(self.word("seen"), Text("; ".join(seen)))
         for item in finding.evidence:
@@ -98,7 +95,7 @@ class _Page:
         head.append(f"{word}[{finding.cause}]", style)
         head.append(" ")
         head.append_text(self.say(finding.message))
-        place = Text(_place(finding.at), "dim")
+        place = Text(places.place(finding.at, self.look.language), "dim")
         gap = self.width - head.cell_len - place.cell_len
         if gap >= 2:
             self.lines.append(head + Text(" " * gap) + place)
@@ -113,21 +110,18 @@ class _Page:
         room = self.width - gutter - 3
         code_width = min(longest, max(room - _NARROWEST_NOTE - 10, room * 55 // 100))
         beside = room - code_width - 3 >= _NARROWEST_NOTE
-        place: tuple[str, str] | None = None
-        several = len({(step.at.file, step.at.function) for step, _ in shown}) > 1
+        room_of = None
+        several = len({places.room_key(step.at) for step, _ in shown}) > 1
         for step, code in shown:
-            here = (step.at.file, step.at.function)
-            if several and here != place:
-                self.lines.append(Text(f"{'':{gutter}} . {self.place_name(step.at, finding.at)}", "dim"))
-            place = here
+            here = places.room_key(step.at)
+            if several and here != room_of:
+                name = places.room(step.at, finding.at, self.look.language)
+                self.lines.append(Text(f"{'':{gutter}} . {name}", "dim"))
+            room_of = here
             self.step(step, code, finding, gutter, code_width if beside else room, beside)
 
-    def place_name(self, at: Location, main: Location) -> str:
-        function = f"{at.function}()" if at.function else "<module>"
-        return printable(function if at.file == main.file else f"{at.file}, {function}")
-
     def step(self, step: Step, code: str, finding: Finding, gutter: int, code_width: int, beside: bool) -> None:
-        blamed = (step.at.file, step.at.line) == (finding.at.file, finding.at.line)
+        blamed = places.line_key(step.at) == places.line_key(finding.at)
         head = Text(f"{step.at.line:>{gutter}} | ", "bold blue" if blamed else "blue")
         cut = set_cell_size(code, code_width - 1) + "…" if cell_len(code) > code_width else code
         head.append(cut, "bold" if blamed else "")
@@ -173,16 +167,13 @@ class _Page:
 
     def claim(self, claim: Message, at: Location | None) -> Text:
         said = self.say(claim)
-        return said.append(f" ({printable(_short(at.file))}:{at.line})") if at is not None else said
+        return said.append(f" ({places.place(at, self.look.language, short=True)})") if at is not None else said
 
     def fix(self, fix: Fix) -> None:
         self.labelled(self.word("fix" if fix.edits else "try"), self.say(fix.title), "bold green")
         tried = fix.verification
         if tried is not None:
-            key = "verified-ended" if tried.ended else "verified" if tried.passed else "failed"
-            told = Text(render.sentence(Message(f"words.{key}", _counts(tried)), self.look.language))
-            told.stylize("green" if tried.passed else "yellow")
-            self.labelled("", told)
+            self.labelled("", Text(wording.tried(tried, self.look.language), "green" if tried.passed else "yellow"))
         for place in dict.fromkeys((edit.file, edit.cell) for edit in fix.edits):
             mine = [edit for edit in fix.edits if (edit.file, edit.cell) == place]
             source = source_of(mine[0])
@@ -198,7 +189,7 @@ class _Page:
                 self.lines.append(Text(f"{'':{_LABEL + 1}} … {len(changes) - _CHANGES_SHOWN}", "dim"))
 
     def related(self, other: Finding) -> None:
-        said = Text(f"{printable(other.at.file)}:{other.at.line} ", "dim")
+        said = Text(f"{places.place(other.at, self.look.language)} ", "dim")
         said.append(f"[{other.cause}] ", "bold")
         said.append_text(self.say(other.message))
         self.labelled(self.word("also"), said)
@@ -209,8 +200,8 @@ class _Page:
         if self.lines:
             self.lines.append(Text())
         shown = list(parameters.rows(report.parameters, every))
-        cells = [self.cells(row) for row in shown]
-        head = [self.word(f"table-{key}") for key in ("name", "what", "optimizer", "gradient", "change")]
+        cells = [wording.table_line(row, self.look.language) for row in shown]
+        head = [self.word(f"table-{key}") for key in wording.TABLE_HEAD]
         widths = [max(cell_len(line[i]) for line in [head, *cells]) for i in range(len(head))]
         spare = self.width - 2 - sum(widths[1:]) - 2 * (len(widths) - 1)
         widths[0] = max(min(widths[0], spare), 12)
@@ -220,32 +211,9 @@ class _Page:
                 line[0] = "…" + line[0][-(widths[0] - 1) :]
             text = "  ".join(set_cell_size(cell, width) for cell, width in zip(line, widths))
             self.lines.append(Text("  " + text, style))
-        counts: dict[str, Argument] = dict(report.examined)
-        key = "audited" if report.findings else "audited-clean"
         self.lines.append(Text())
-        self.lines += _wrapped(self.say(Message(f"words.{key}", counts)), self.width)
-        intended = [
-            render.sentence(Message(f"words.intended-{kind}", counts), self.look.language)
-            for kind in ("frozen", "unused", "in_no_optimizer")
-            if report.examined.get(kind)
-        ]
-        if intended:
-            said = Message("words.intended", {"list": self.word("comma").join(intended)})
-            self.lines += _wrapped(self.say(said), self.width)
-
-    def cells(self, row: parameters.Row) -> list[str]:
-        what = str(row.shape) if row.shape is not None else str(row.count)
-        status = self.word(f"status-{row.status}")
-        norm = _range(row.norms) if row.status in ("trains", "unchanged") else ""
-        if row.without and row.status == "trains":
-            status = f"{row.steps - row.without}/{row.steps}"
-        return [
-            printable(row.name),
-            what,
-            row.group,
-            " ".join(filter(None, (norm or status,))),
-            _percent(row.changes, row),
-        ]
+        for said in wording.table_conclusion(report, self.look.language):
+            self.lines += _wrapped(_quoted(said), self.width)
 
     def labelled(self, label: str, said: Text, style: str = "bold") -> None:
         parts = _wrapped(said, self.width - _LABEL - 2)
@@ -261,54 +229,13 @@ _STATUS_STYLE = {
 }  # fmt: skip
 
 
-def _range(values: tuple[float, float]) -> str:
-    low, high = values
-    return f"{high:.1e}" if low == high else f"{low:.1e} … {high:.1e}"
-
-
-def _percent(values: tuple[float, float], row: parameters.Row) -> str:
-    if row.status not in ("trains", "unchanged", "zero", "none", "frozen-changed") or not row.group:
-        return ""
-    low, high = (f"{value:.2%}" if value else "0" for value in values)
-    return high if low == high else f"{low} … {high}"
-
-
-def _place(at: Location) -> str:
-    cell = f"cell {at.cell} line " if at.cell is not None else ""
-    return f"{printable(at.file)}:{cell}{at.line}"
-
-
-def _counts(tried: Verification) -> dict[str, Argument]:
-    numbers: dict[str, Argument] = {
-        "trained": tried.trained,
-        "trainable": tried.trainable,
-        "changed": tried.changed,
-    }
-    return {**numbers, "failure": tried.failure or "no gradient arrived"}
+def _quoted(sentence: str) -> Text:
+    result = Text()
+    for index, part in enumerate(sentence.split("`")):
+        result.append(f"`{part}`" if index % 2 else part, "cyan" if index % 2 else "")
+    return result
 
 
 def _wrapped(said: Text, width: int) -> list[Text]:
-    console = Console(width=max(width, 10), file=io.StringIO())
+    console = Console(width=max(width, 10), file=io.StringIO(), force_jupyter=False)
     return [line for line in said.wrap(console, max(width, 10)) if line.cell_len] if said.cell_len else []
-
-
-def _short(file: str) -> str:
-    """The last parts of a path in a package: enough to know it by."""
-    parts = file.split("/")
-    return "/".join(parts[parts.index("site-packages") + 1 :]) if "site-packages" in parts else file
-
-
-def _facts(subject: str, facts: Mapping[str, object]) -> str:
-    shown: list[str] = []
-    for key, value in facts.items():
-        if key == "requires_grad":
-            shown.append(f"requires_grad {value}")
-        elif key in ("shape", "dtype", "grad_fn"):
-            shown.append(f"shape {_shape(value)}" if key == "shape" else str(value).removeprefix("torch."))
-        else:
-            shown.append(f"{key} {value}")
-    return f"{render.one_line(subject, 40)}: {', '.join(shown)}"
-
-
-def _shape(value: object) -> str:
-    return str(value) if isinstance(value, tuple) else str(tuple(value) if isinstance(value, Iterable) else value)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import sys
+import threading
+import traceback as tracebacks
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from types import FrameType
@@ -28,6 +30,8 @@ class Listening:
     def __init__(self, trace: TraceMode = "auto", nan: bool = False, attend: Attend | None = None) -> None:
         self.trace: TraceMode = "always" if nan else trace
         self.watch: Watch | None = None
+        self.complete = False
+        """Whether the watch began before the first node of a graph was made: what it has not seen did not happen then."""
         self.trouble: list[BaseException] = []
         self._nan, self._attend = nan, attend
         self._leaving: list[Callable[[], None]] = []
@@ -50,8 +54,10 @@ class Listening:
         # A fault of ours must not become an ImportError of torch.
         try:
             from gradwhy.runtime.watch import Watch
+            from gradwhy.runtime.writes import sequence_now
 
             self.watch = Watch(self.trace, nan=self._nan)
+            self.complete = sequence_now() == 0
             self.watch.start()
             if self._attend is not None:
                 self._leaving.append(self._attend(self.watch))
@@ -65,7 +71,9 @@ class Listening:
             self.watch._quietly(listening.hear, text, frame, self.watch)
 
     def end(self) -> None:
-        """Take everything out of the program again."""
+        """Take everything out of the program again. Only the first call counts."""
+        if not self._undo:
+            return
         for each in [*self._leaving, *([self.watch.stop] if self.watch is not None else [])]:
             try:
                 each()
@@ -77,7 +85,7 @@ class Listening:
 
     def refresh(self) -> None:
         """Record in full again: something new begins, such as a cell or a test."""
-        if self.watch is not None and not self.watch.aside:
+        if self.watch is not None:
             self.watch._quietly(_refresh, self.watch)
 
     def report(self, error: BaseException | None) -> Report:
@@ -87,9 +95,10 @@ class Listening:
             self.trouble.clear()
             found = unwatched(error)
             return replace(found, notes=(*found.notes, *notes))
-        with _aside(self.watch):
+        with aside(self.watch, self.complete):
             report = diagnosed(error, self.watch, self.trouble)
-        _told(self.watch)
+        _let_go(error)
+        told(self.watch)
         self.trouble.clear()
         return report
 
@@ -113,7 +122,11 @@ def unwatched(error: BaseException | None) -> Report:
     try:
         from gradwhy.runtime.watch import Watch
 
-        return diagnosed(error, Watch("never"), [])
+        report = diagnosed(error, Watch("never"), [])
+        _let_go(error)
+        unwatched_note = Message("words.unwatched")
+        notes = (unwatched_note if note.id == "words.no-answer" else note for note in report.notes)
+        return replace(report, notes=tuple(notes))
     except Exception as fault:
         return Report(notes=(note(fault),))
 
@@ -124,18 +137,30 @@ def note(fault: BaseException) -> Message:
 
 
 @contextlib.contextmanager
-def _aside(watch: Watch) -> Iterator[None]:
-    """What a block does is gradwhy's own doing, and none of it is recorded."""
-    recorder = watch.recorder
+def aside(watch: Watch, complete: bool) -> Iterator[None]:
+    """What a block does in this thread is gradwhy's own doing, and none of it is recorded."""
+    recorder, here = watch.recorder, threading.get_ident()
     active, recorded = recorder.active, watch.was_recording
-    recorder.active, watch.aside, watch.was_recording = False, True, recorded or watch.recording
+    recorder.active = active and here != watch.thread
+    watch.aside, watch.was_recording = here, complete and watch.trace != "never"
     try:
         yield
     finally:
-        recorder.active, watch.aside, watch.was_recording = active, False, recorded
+        recorder.active, watch.aside, watch.was_recording = active, 0, recorded
 
 
-def _told(watch: Watch) -> None:
+def _let_go(error: BaseException | None) -> None:
+    from gradwhy.runtime.failure import let_go
+
+    seen: set[int] = set()
+    while error is not None and id(error) not in seen:
+        seen.add(id(error))
+        let_go(frame for frame, _ in tracebacks.walk_tb(error.__traceback__))
+        error = error.__cause__ or error.__context__
+
+
+def told(watch: Watch) -> None:
+    """What was noticed so far has been reported, and is not reported again."""
     watch.silent, watch.warned = [], {}
     watch.recorder.faults.clear()
     watch.compiling.ran_eager = False
@@ -183,14 +208,25 @@ def stop() -> None:
         _current = None
 
 
-def watch() -> Watch | None:
-    """What listens in this process, for who wants to look closer; None where nothing does, or torch is not there yet."""
-    return _current.watch if _current is not None else None
-
-
 def is_running() -> bool:
     """Whether this process is watched."""
     return _current is not None
+
+
+@contextlib.contextmanager
+def watching_closely() -> Iterator[tuple[Watch, bool] | None]:
+    """(the watch of this process, whether it has seen everything) with each step recorded while a block lasts, or None where
+    there is none that could be shared: it belongs to another thread or to ``gradwhy run``, or somebody listens already."""
+    watch = _current.watch if _current is not None and not _owned else None
+    if _current is None or watch is None or watch.thread != threading.get_ident() or watch.recorder.listeners:
+        yield None
+        return
+    complete, before, watch.trace = _current.complete, watch.trace, "always"
+    _refresh(watch)
+    try:
+        yield watch, complete
+    finally:
+        watch.trace = before
 
 
 def is_spoken_for() -> bool:
@@ -215,6 +251,12 @@ def report(error: BaseException | None) -> Report:
         return Report(notes=(note(fault),))
 
 
+def own_fault(fault: BaseException) -> None:
+    """A fault of a host's: a note in the next report."""
+    if _current is not None:
+        _current.trouble.append(fault.with_traceback(None))
+
+
 @contextlib.contextmanager
 def owning(listening: Listening) -> Iterator[None]:
     """For as long as a block lasts the watch of this process is that one, and it reports how the program ends."""
@@ -228,3 +270,27 @@ def owning(listening: Listening) -> Iterator[None]:
     finally:
         listening.end()
         _current, _owned = None, False
+
+
+# -- exceptions that were told of
+
+_last_told: tuple[object, ...] = ()
+
+
+def mark_told(error: BaseException) -> None:
+    """Remember the exception, without holding it: of those around one another, such as a hook and a block, the first tells."""
+    global _last_told
+    _last_told = _key(error)
+
+
+def was_told(error: BaseException) -> bool:
+    """Whether this exception was the last that was told of."""
+    return _last_told == _key(error)
+
+
+def _key(error: BaseException) -> tuple[object, ...]:
+    inner = error.__traceback__
+    while inner is not None and inner.tb_next is not None:
+        inner = inner.tb_next
+    place = (id(inner.tb_frame.f_code), inner.tb_lasti) if inner is not None else ()
+    return id(error), type(error), *place

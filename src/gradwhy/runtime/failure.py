@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import builtins
 import contextlib
 import inspect
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from types import FrameType, TracebackType
 from typing import Any
 
 from gradwhy.runtime import unwind
-from gradwhy.runtime.sites import Site, frames_from, is_user_file
+from gradwhy.runtime.sites import Site, frames_from, is_own_file, is_user_file
+
+_OWN_REFERENCES = 3
+# From Python 3.11 on.
+_GROUPS: tuple[type[BaseException], ...] = tuple(filter(None, [getattr(builtins, "BaseExceptionGroup", None)]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,24 +96,47 @@ def standing(frame: FrameType) -> Iterator[Failure]:
     try:
         yield failure
     finally:
-        if sys.version_info < (3, 13):
-            for live in failure.frames:
-                if live.frame.f_code.co_flags & inspect.CO_OPTIMIZED:
-                    live.frame.f_locals.clear()
+        let_go(live.frame for live in failure.frames)
+
+
+def let_go(frames: Iterable[FrameType]) -> None:
+    """Empty the copies of variables that reading ``f_locals`` has left in frames, but for what the program itself holds."""
+    if sys.version_info >= (3, 13):
+        return
+    for frame in frames:
+        if frame.f_code.co_flags & inspect.CO_OPTIMIZED:
+            copy = frame.f_locals
+            # The frame, this variable and the argument: one more is a ``locals()`` of the program's own.
+            if sys.getrefcount(copy) <= _OWN_REFERENCES:
+                copy.clear()
 
 
 def failures(error: BaseException) -> Iterator[Failure]:
-    """An exception and those that it was raised from, each once, the outermost first."""
+    """An exception, those of a group, and those that it was raised from, each once, the outermost first."""
     seen: set[int] = set()
-    current: BaseException | None = error
-    while current is not None and id(current) not in seen:
+    waiting: list[BaseException | None] = [error]
+    while waiting:
+        current = waiting.pop(0)
+        if current is None or id(current) in seen:
+            continue
         seen.add(id(current))
         yield Failure(current, list(_frames(unwind.cleaned(current.__traceback__))))
-        current = current.__cause__ or (None if current.__suppress_context__ else current.__context__)
+        waiting += getattr(current, "exceptions", ()) if isinstance(current, _GROUPS) else ()
+        waiting.append(current.__cause__ or (None if current.__suppress_context__ else current.__context__))
 
 
 def _frames(traceback: TracebackType | None) -> Iterator[LiveFrame]:
+    if traceback is not None:
+        yield from reversed(list(_around(traceback.tb_frame.f_back)))
     while traceback is not None:
         frame = traceback.tb_frame
         yield LiveFrame(frame, Site(frame.f_code, traceback.tb_lasti))
         traceback = traceback.tb_next
+
+
+def _around(frame: FrameType | None) -> Iterator[LiveFrame]:
+    """The calls that an exception has not left yet, where somebody looks at it on its way, from the inside out. Those that led
+    to gradwhy's own start of the program are not the program's."""
+    while frame is not None and not is_own_file(frame.f_code.co_filename):
+        yield LiveFrame(frame, Site(frame.f_code, frame.f_lasti))
+        frame = frame.f_back

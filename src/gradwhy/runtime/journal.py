@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import weakref
 from collections import deque
 from collections.abc import Callable
@@ -105,11 +106,15 @@ class OptimizerStep:
         return any(memory_key(parameter) == key for group in groups for parameter in group.get("params", ()))
 
 
+class _Here(threading.local):
+    scope: GradScope | None = None
+
+
 class Journal:
     """Lines and counts only: no tensor is held, optimizers are held weakly."""
 
     def __init__(self) -> None:
-        self.scope: GradScope | None = None
+        self._here = _Here()
         self.flags: dict[tuple[tuple[tuple[int, int], ...], bool], FlagChange] = {}
         self.optimizers: list[OptimizerRecord] = []
         self.backward: list[tuple[Site, ...]] = []
@@ -127,6 +132,15 @@ class Journal:
         return self.order
 
     # -- grad mode
+
+    @property
+    def scope(self) -> GradScope | None:
+        """The scope in force in this thread: torch keeps the grad mode by thread."""
+        return self._here.scope
+
+    @scope.setter
+    def scope(self, scope: GradScope | None) -> None:
+        self._here.scope = scope
 
     def open_scope(self, kind: ScopeKind, owner: object, enables: bool, frame: FrameType | None, entered: bool) -> None:
         opener, decorated = _opener(frame)

@@ -9,12 +9,16 @@ import runpy
 import signal
 import sys
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import CodeType, ModuleType, TracebackType
+from typing import TypeAlias
 
 from gradwhy.runtime import unwind
+
+Hook: TypeAlias = "Callable[[type[BaseException], BaseException, TracebackType | None], object]"
+"""A ``sys.excepthook``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,8 +93,13 @@ def report_uncaught(error: BaseException) -> None:
     """Show an uncaught exception the way the program wants it shown: its own ``sys.excepthook``, or Python's."""
     unwind.clean(error)
     sys.last_type, sys.last_value, sys.last_traceback = type(error), error, error.__traceback__
+    show(error, sys.excepthook)
+
+
+def show(error: BaseException, hook: Hook) -> None:
+    """Call an excepthook as Python calls it: one that fails is told of, and the exception shown all the same."""
     try:
-        sys.excepthook(type(error), error, error.__traceback__)
+        hook(type(error), error, error.__traceback__)
     except Exception as broken:
         # What Python itself prints when a hook fails.
         unwind.clean(broken)

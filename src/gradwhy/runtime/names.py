@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import deque
 from collections.abc import Iterator, Mapping
 from types import FunctionType, ModuleType
@@ -15,6 +16,9 @@ from gradwhy.runtime.writes import memory_key
 _OBJECTS_AT_MOST = 20_000
 _ITEMS_AT_MOST = 512
 _DEEPEST = 6
+_DUNDER = re.compile("__")
+# The names under which IPython keeps results and inputs: nobody's own (IPython documentation, "Output caching system").
+_IPYTHON = re.compile(r"__|(?:_+|_i+|_i?\d+|_[doi]h|In|Out)\Z")
 
 
 def _is(value: Any, kind: type) -> bool:
@@ -127,8 +131,12 @@ class Names:
 def _scopes(frames: list[LiveFrame]) -> Iterator[dict[str, Any]]:
     for live in reversed(frames):
         if live.is_users:
-            yield live.frame.f_locals
-            yield {k: v for k, v in live.frame.f_globals.items() if not k.startswith("__")}
+            # At the top of a module the two are one.
+            if live.frame.f_locals is not live.frame.f_globals:
+                yield live.frame.f_locals
+            shown = live.frame.f_globals
+            hidden = _IPYTHON if "get_ipython" in shown else _DUNDER
+            yield {name: value for name, value in shown.items() if not hidden.match(name)}
 
 
 def _inside(name: str, value: Any) -> Iterator[tuple[str, Any]]:

@@ -87,6 +87,7 @@ class Recorder(TorchFunctionMode):  # type: ignore[misc]
         )  # fmt: skip
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        _rich_traceback_omit = __tracebackhide__ = True  # Where nobody has cleaned the traceback.
         result = func(*args, **kwargs) if kwargs else func(*args)
         if not self.active:
             return result

@@ -54,8 +54,10 @@ def run(
             launch.run(program, overlay)
         except BaseException as ended:
             error = ended
-    if error is not None and not isinstance(error, (SystemExit, Stopped)):
-        launch.report_uncaught(error)
+        listening.end()
+        if error is not None and not isinstance(error, (SystemExit, Stopped)):
+            launch.report_uncaught(error)
+            embedded.mark_told(error)
     return Outcome(error, _report(None if isinstance(error, Stopped) else error, listening), listening.steps)
 
 

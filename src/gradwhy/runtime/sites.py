@@ -46,6 +46,11 @@ def _classify(filename: str) -> bool:
     return not path.startswith((*_LIBRARY_FOLDERS, _OWN))
 
 
+def take_as_users(filename: str, users: bool = True) -> None:
+    """Code without a file of its own that is the user's all the same, such as a cell of a notebook; or no longer."""
+    _users[filename] = users
+
+
 def is_own_file(filename: str) -> bool:
     """Whether a file is part of gradwhy itself."""
     return filename.startswith(_OWN)
@@ -76,7 +81,8 @@ class Site(NamedTuple):
     @property
     def function(self) -> str:
         name: str = getattr(self.code, "co_qualname", "") or self._qualified()
-        return "" if name == "<module>" else name
+        # Some versions of IPython call a cell's code "<cell line: 3>".
+        return "" if name == "<module>" or name.startswith("<cell line:") else name
 
     def _qualified(self) -> str:
         """The qualified name on Python 3.10, whose code objects don't have it."""
@@ -197,6 +203,8 @@ def _position(site: Site) -> tuple[int | None, int | None, int | None, int | Non
 
 def display_path(filename: str) -> str:
     """A file's path as people read it: relative to the folder we started in where it is below it, with forward slashes."""
+    if filename.startswith("<"):
+        return filename
     try:
         relative = os.path.relpath(filename, text.STARTED_IN)
     except ValueError:

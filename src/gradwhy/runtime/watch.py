@@ -85,8 +85,8 @@ class Watch:
         self.nan = nan
         self.trouble: nonfinite.Trouble | None = None
         self.warned: dict[tuple[str, int, int], list[Finding]] = {}
-        self.aside = False
-        """Whether what happens now is gradwhy's own doing."""
+        self.aside = 0
+        """The thread in which what happens now is gradwhy's own doing."""
         self.thread = threading.get_ident()
         self._suspended_at: int | None = None
         self._patches: list[Callable[[], None]] = []
@@ -196,7 +196,7 @@ class Watch:
     def _quietly(self, do: Callable[..., None], *args: Any) -> None:
         """Do something of ours inside the program's own call: what fails is noted and never raised."""
         try:
-            if not self.aside:
+            if self.aside != threading.get_ident():
                 do(*args)
         except Exception as fault:
             self.recorder.note_fault(fault)

@@ -11,6 +11,7 @@ from gradwhy.runtime.account import Place
 from gradwhy.runtime.probes import Situation
 from gradwhy.runtime.sites import located
 from gradwhy.runtime.writes import memory_key
+from gradwhy.source import text
 from gradwhy.source.slicing import dotted_name
 from gradwhy.source.text import SourceText
 
@@ -53,12 +54,10 @@ def writes(name: str, situation: Situation) -> list[Place]:
 
 
 def sources(situation: Situation) -> list[SourceText]:
-    """The user's files that are on the stack, the failing one first."""
-    found: dict[str, SourceText] = {}
-    for frame in reversed(situation.failure.user_frames):
-        if (source := frame.site.source) is not None:
-            found.setdefault(source.path, source)
-    return list(found.values())
+    """The user's files that are on the stack, the failing one first; of a notebook all cells."""
+    files = [frame.site.file for frame in reversed(situation.failure.user_frames)]
+    found = filter(None, map(text.read, text.together(files)))
+    return list({source.path: source for source in found}.values())
 
 
 def _writes(source: SourceText) -> Iterator[tuple[ast.AST, str]]:

@@ -6,7 +6,7 @@ import ast
 import functools
 import io
 import tokenize
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -141,6 +141,31 @@ def give(path: str, text: str) -> SourceText:
     """Program text that no file has, such as standard input or an edit that is tried: ``read`` finds it from now on."""
     _given[path] = _given[str(Path(STARTED_IN, path))] = SourceText(path, text)
     return _given[path]
+
+
+_cells: dict[str, None] = {}
+
+
+def give_cell(path: str, text: str) -> SourceText:
+    """The text of a notebook's cell that was executed, under the name that its code has for a file. All cells are one program."""
+    _cells[path] = _cells.pop(path, None)
+    return give(path, text)
+
+
+def drop_cell(path: str) -> None:
+    """The cell was edited and executed again: what it said before is not part of the program any more, and stays readable."""
+    _cells.pop(path, None)
+
+
+def cells() -> list[str]:
+    """The cells of the notebook that runs, in the order in which they were last executed."""
+    return list(_cells)
+
+
+def together(paths: Iterable[str]) -> list[str]:
+    """The files, and where a cell is among them, the other cells of the notebook."""
+    wanted = list(dict.fromkeys(paths))
+    return list(dict.fromkeys([*wanted, *_cells])) if any(path in _cells for path in wanted) else wanted
 
 
 def read(path: str) -> SourceText | None:

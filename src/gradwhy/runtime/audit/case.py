@@ -81,7 +81,7 @@ class Case:
 
     def sources(self) -> Iterator[text.SourceText]:
         """The files of the program that were running."""
-        for file in sorted(self.roster.files):
+        for file in text.together(sorted(self.roster.files)):
             if (source := text.read(file)) is not None and source.tree is not None:
                 yield source
 

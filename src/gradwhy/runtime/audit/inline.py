@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 from dataclasses import replace
 from types import TracebackType
@@ -10,6 +11,7 @@ from typing import Any
 import torch
 
 from gradwhy.findings import Message, Report
+from gradwhy.runtime import embedded
 from gradwhy.runtime.audit import gathering
 from gradwhy.runtime.audit.observer import Observer
 from gradwhy.runtime.diagnose import diagnose
@@ -32,15 +34,22 @@ class Audit:
     def __init__(self, *watched: Any) -> None:
         self.report = Report()
         self._watched = watched
-        self._watch = Watch("always")
-        self._observer = Observer(self._watch, lambda: None)
+        self._closely = contextlib.ExitStack()
+        self._complete: bool | None = None
+        """Whether the watch of the process has seen everything; None where the audit has a watch of its own."""
 
     def __enter__(self) -> Audit:
         frame = user_frame(sys._getframe(1))
-        self._watch.start()
+        # A program that is watched already keeps its one watch, which knows more.
+        shared = self._closely.enter_context(embedded.watching_closely())
+        self._watch, self._complete = shared if shared is not None else (Watch("always"), None)
+        self._observer = Observer(self._watch, lambda: None)
+        if shared is None:
+            self._watch.start()
         self._observer.start()
+        known = {id(record.reference()) for record in self._watch.journal.optimizers}
         for each in self._watched:
-            if isinstance(each, torch.optim.Optimizer):
+            if isinstance(each, torch.optim.Optimizer) and id(each) not in known:
                 self._watch.journal.optimizer_made(each, frame)
         return self
 
@@ -48,10 +57,20 @@ class Audit:
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         self._observer.stop()
-        self._watch.stop()
+        if self._complete is None:
+            self._watch.stop()
+        self._closely.close()
         self._watched = ()
         try:
-            self.report = gathering.joined(diagnose(error, self._watch), self._observer)
+            self.report = self._gathered(error)
         except Exception as fault:
             note = Message("words.own-fault", {"error": f"{type(fault).__name__}: {fault}"})
             self.report = replace(self.report, notes=(note,))
+
+    def _gathered(self, error: BaseException | None) -> Report:
+        if self._complete is None:
+            return gathering.joined(diagnose(error, self._watch), self._observer)
+        with embedded.aside(self._watch, self._complete):
+            report = gathering.joined(diagnose(error, self._watch), self._observer)
+        embedded.told(self._watch)
+        return report

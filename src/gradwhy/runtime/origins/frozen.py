@@ -292,6 +292,6 @@ def _is_false(node: ast.expr) -> bool:
 def _sources(situation: Situation) -> Iterator[text.SourceText]:
     files = {live.site.file for live in situation.failure.user_frames}
     files |= {change.chain[0].file for change in situation.watch.journal.flags.values()}
-    for file in sorted(files):
+    for file in text.together(sorted(files)):
         if (source := text.read(file)) is not None:
             yield source

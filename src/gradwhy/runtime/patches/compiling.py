@@ -178,5 +178,5 @@ def _programs() -> list[str]:
     """The text of the user's files that are loaded."""
     files = {vars(module).get("__file__") for module in list(sys.modules.values()) if isinstance(module, ModuleType)}
     main = [file for file in files if isinstance(file, str) and is_user_file(file) and Path(file).suffix == ".py"]
-    sources = [text.read(file) for file in main]
+    sources = [text.read(file) for file in [*main, *text.cells()]]
     return [source.text for source in sources if source is not None]

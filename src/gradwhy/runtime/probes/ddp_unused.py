@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from gradwhy.findings import Argument, Code, Evidence, Finding, Fix, Message, Step
-from gradwhy.runtime import account, feeding, graph, handed_on, module_source, verdict
+from gradwhy.runtime import account, feeding, graph, handed_on, module_source, verdict, written
 from gradwhy.runtime.account import Place
 from gradwhy.runtime.failure import Failure
 from gradwhy.runtime.journal import FlagChange
@@ -364,7 +364,7 @@ def _without_unused(wrapped: Place | None, scene: Scene) -> tuple[Fix, ...] | No
 
 def _sources(scene: Scene) -> list[SourceText]:
     """The user's files that are being executed, and those of the model's classes."""
-    found: list[SourceText | None] = [live.site.source for live in scene.situation.failure.user_frames]
+    found: list[SourceText | None] = [*written.sources(scene.situation)]
     kinds = {type(module): module for _, module in module_source.walk(scene.model.module)}
     found += [each.source for module in kinds.values() for each in module_source.classes_of(module)]
     return list({id(source): source for source in found if source is not None}.values())

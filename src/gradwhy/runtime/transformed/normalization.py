@@ -9,7 +9,7 @@ from typing import Any
 import torch
 
 from gradwhy.findings import Code, Fix, Message
-from gradwhy.runtime import account, editing
+from gradwhy.runtime import account, editing, written
 from gradwhy.runtime.account import Place
 from gradwhy.runtime.probes import Situation
 from gradwhy.runtime.sites import located
@@ -70,12 +70,7 @@ def _attribute(layer: Any, situation: Situation) -> str:
 
 
 def _sources(situation: Situation) -> Iterator[SourceText]:
-    seen: set[str] = set()
-    for live in reversed(situation.failure.user_frames):
-        source = live.site.source
-        if source is not None and source.path not in seen:
-            seen.add(source.path)
-            yield source
+    yield from written.sources(situation)
 
 
 def _makes(node: ast.AST, kind: str) -> bool:
