@@ -238,6 +238,15 @@ def user_frame(frame: FrameType | None) -> FrameType | None:
     return frame
 
 
+def called_by(frame: FrameType | None) -> FrameType | None:
+    """The first frame from one outwards that is neither torch's nor gradwhy's."""
+    while frame is not None and (
+        "/torch/" in frame.f_code.co_filename.replace("\\", "/") or is_own_file(frame.f_code.co_filename)
+    ):
+        frame = frame.f_back
+    return frame
+
+
 def whole_stack(frame: FrameType | None, limit: int = 200) -> tuple[Site, ...]:
     """All frames from one outwards, whoever they belong to."""
     stack: list[Site] = []

@@ -86,9 +86,25 @@ def _changed(roots: Iterable[Any], failure: Failure) -> Saved | None:
 
 
 def _of_an_earlier_graph(changed: Saved, roots: Sequence[Any], situation: Situation) -> list[Finding]:
-    """Where the value was saved by a graph that an earlier pass went through and kept, it should not be reached at all."""
+    """Where the value was saved by a graph that an earlier pass went through and kept, it should not be reached at all.
+
+    Unless one forward pass is meant for several backward passes, of which this is not the same line again: then what wrote in
+    between came too early.
+    """
+    if not _went_before(changed, situation):
+        return []
     found = tie(roots, [changed.node], situation)
     return told(found, roots, situation, SYMPTOM) if found is not None and found.crosses else []
+
+
+def _went_before(changed: Saved, situation: Situation) -> bool:
+    """Whether the failing line has gone backward since the value was saved, or it isn't known."""
+    passes, surface = situation.watch.journal.passes, situation.failure.surface
+    if surface is None or not passes:
+        return True
+    number = graph.number_of(changed.node)
+    since = [each.chain[0] for each in passes if each.sequence > number and each.chain]
+    return any((site.file, site.line) == (surface.site.file, surface.site.line) for site in since) or not since
 
 
 def _write(changed: Saved, expected: int, situation: Situation) -> Write | OptimizerStep | None:
