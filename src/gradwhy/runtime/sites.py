@@ -56,6 +56,11 @@ def is_own_file(filename: str) -> bool:
     return filename.startswith(_OWN)
 
 
+def is_host_file(filename: str) -> bool:
+    """Whether a file of gradwhy's is one that a program's own calls go through: a wrapper around a host's function."""
+    return filename.startswith(_OWN + "integrations" + os.sep)
+
+
 # Looked up often, and each look-up walks a syntax tree. The code is kept so that its id stays its own.
 _nodes: dict[tuple[int, int], tuple[CodeType, ast.AST | None]] = {}
 

@@ -311,7 +311,7 @@ class Watch:
 
     def _before_step(self, optimizer: Optimizer, args: Any, kwargs: Any) -> None:
         # A closure runs the model inside step(): that must be seen.
-        if len(args) < 2 and kwargs.get("closure") is None:
+        if (args[1] if len(args) > 1 else kwargs.get("closure")) is None:
             self._quietly(self._suspend, True)
 
     def _after_step(self, optimizer: Optimizer, args: Any, kwargs: Any) -> None:
