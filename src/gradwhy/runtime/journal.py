@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from types import CodeType, FrameType
 from typing import Any, Literal, TypeAlias
 
-from gradwhy.runtime.sites import Site, is_own_file, is_user_file, user_chain
+from gradwhy.runtime.sites import Site, called_by, is_own_file, is_user_file, user_chain
 from gradwhy.runtime.writes import memory_key, sequence_now
 
 ScopeKind: TypeAlias = Literal["no_grad", "enable_grad", "set_grad_enabled", "inference_mode"]
@@ -35,6 +35,8 @@ class GradScope:
     under: GradScope | None
     entered: bool
     decorated: CodeType | None = None
+    inside: tuple[Site, ...] = ()
+    """The calls inside packages other than torch in which it was opened, from the inside out."""
 
     @property
     def left_open(self) -> bool:
@@ -174,6 +176,7 @@ class Journal:
             under=under,
             entered=entered,
             decorated=decorated,
+            inside=_inside_a_package(frame),
         )
 
     def enter_scope(self, owner: object) -> None:
@@ -192,9 +195,9 @@ class Journal:
     def inference_scope(self) -> GradScope | None:
         """The innermost block that inference mode is on for, whatever was opened inside of it."""
         scope = self.scope
-        while scope is not None and (scope.kind != "inference_mode" or scope.enables):
+        while scope is not None and scope.kind != "inference_mode":
             scope = scope.under
-        return scope
+        return scope if scope is not None and not scope.enables else None
 
     def scope_at(self, error: object) -> GradScope | None:
         """The scope that was in force where an exception was raised, although it has left the block since."""
@@ -254,7 +257,9 @@ class Journal:
             self.backward = [*self.backward[-31:], chain]
 
     def device_moved(self, frame: FrameType | None) -> None:
-        if len(self.device_moves) < 8:
+        caller = called_by(frame)
+        # A trainer moves each batch: that is nobody's doubt.
+        if len(self.device_moves) < 8 and caller is not None and is_user_file(caller.f_code.co_filename):
             self.device_moves.append(user_chain(frame, limit=8))
 
 

@@ -80,7 +80,8 @@ class Names:
             for live in frames
             if not live.is_users and "/torch/" not in live.site.file.replace("\\", "/")
             for value in live.frame.f_locals.values()
-            if _is(value, torch.nn.Module) and id(value) not in known
+            # One that is being copied or unpickled has no parts yet.
+            if _is(value, torch.nn.Module) and id(value) not in known and "_modules" in (attributes_of(value) or {})
         ]
         for module in sorted({id(each): each for each in held}.values(), key=_size, reverse=True):
             if id(module) not in known:

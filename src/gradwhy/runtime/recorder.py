@@ -17,14 +17,13 @@ from gradwhy.runtime.departed import Departures
 from gradwhy.runtime.journal import Journal
 from gradwhy.runtime.node_lines import NodeLines
 from gradwhy.runtime.records import Input, Record, Slot, keeps_graph, node_of, sequences_of, shape_of
-from gradwhy.runtime.sites import Site, called_by, is_user_file, user_chain, user_frame, whole_stack
+from gradwhy.runtime.sites import Site, user_chain, user_frame, whole_stack
 from gradwhy.runtime.trails import Trail
 from gradwhy.runtime.writes import WriteLog
 
 Tensor = torch.Tensor
 Parameter = torch.nn.Parameter
-# How long a chain of untracked operations is remembered, how many dead entries may wait to be dropped, and how many
-# cuts are kept whatever becomes of their results: a run of days must not fill the memory.
+# How long a chain of untracked operations is remembered, how many dead entries may wait to be dropped, how many cuts are kept.
 _DEEPEST = 2_000
 _PRUNE_AT = 20_000
 _CUTS_KEPT = 1_024
@@ -263,9 +262,7 @@ class Recorder(TorchFunctionMode):  # type: ignore[misc]
         record.library = tuple(library)
         if not torch.is_grad_enabled() or torch.is_inference_mode_enabled():
             record.grad_off = True
-            if record.scope is None and torch.is_inference_mode_enabled():
-                # enable_grad inside of it brings no history back.
-                record.scope = self.journal.inference_scope()
+            record.scope = record.scope or self.journal.inference_scope()
             if record.scope is None:
                 record.stack = (*library, *whole_stack(user))
         for tracked in inputs:
@@ -367,11 +364,7 @@ class Recorder(TorchFunctionMode):  # type: ignore[misc]
     def _moved(self, func: Any, args: Any, kwargs: Any, result: Any) -> None:
         target = args[1] if len(args) > 1 else kwargs.get("device")
         if func == Tensor.cuda or isinstance(target, (str, torch.device, int)):
-            frame = sys._getframe(2)
-            caller = called_by(frame)
-            # A trainer moves each batch: that is nobody's doubt.
-            if caller is not None and is_user_file(caller.f_code.co_filename):
-                self.journal.device_moved(frame)
+            self.journal.device_moved(sys._getframe(2))
 
     def _item_set(self, func: Any, args: Any, kwargs: Any, result: Any) -> None:
         target = args[0]

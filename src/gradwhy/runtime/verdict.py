@@ -126,7 +126,8 @@ def stacks_of(record: Record | None, scope: GradScope | None) -> tuple[tuple[Sit
     """The calls inside packages that a cut happened in, and those that switched gradients off for it."""
     decorated = Site(scope.decorated, 0) if scope is not None and scope.decorated is not None else None
     opened = tuple(site for site in (decorated, scope.opener if scope is not None else None) if site is not None)
-    return tuple(filter(None, (opened, record.library if record else (), record.stack if record else ())))
+    inside = scope.inside if scope is not None else ()
+    return tuple(filter(None, (opened, inside, record.library if record else (), record.stack if record else ())))
 
 
 def _decorator(function: Site, kind: str) -> tuple[Location, str]:
