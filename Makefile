@@ -3,8 +3,9 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMPS := $(VENV)/.installed
+REALWORLD := .venv-realworld
 
-.PHONY: all demo test lint bench contract clean
+.PHONY: all demo test realworld lint bench contract clean
 
 all: lint test
 
@@ -23,6 +24,15 @@ demo: $(STAMPS)/example
 test: $(STAMPS)/test
 	$(BIN)/python -m pytest -n auto --dist loadfile
 
+# Programs with Lightning, transformers, PEFT, accelerate, timm and torchvision, in an environment of their own (5 GB).
+realworld: $(REALWORLD)/.installed
+	$(REALWORLD)/bin/python -m pytest tests/realworld
+
+$(REALWORLD)/.installed: pyproject.toml
+	$(PYTHON) -m venv $(REALWORLD)
+	$(REALWORLD)/bin/python -m pip install --quiet --disable-pip-version-check -e '.[realworld]'
+	@touch $@
+
 lint: $(STAMPS)/lint $(STAMPS)/test
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
@@ -40,4 +50,4 @@ contract: $(STAMPS)/torch
 	$(BIN)/python benchmarks/contract.py
 
 clean:
-	rm -rf $(VENV) dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) $(REALWORLD) dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

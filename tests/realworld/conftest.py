@@ -1,5 +1,7 @@
-"""The real-world suite: programs with Lightning, transformers, PEFT, accelerate, timm and torchvision. ``make realworld`` runs it;
-where one of them is missing, nothing is collected."""
+"""The real-world suite: programs with Lightning, transformers, PEFT, accelerate, timm and torchvision.
+
+``make realworld`` runs it. Where one of them is missing, nothing is collected.
+"""
 
 from __future__ import annotations
 

@@ -88,6 +88,7 @@ def _wrap() -> None:
 
 
 def _unwrap() -> None:
-    if not _living:
+    # One that is dying is still counted, and not iterated over.
+    if not any(True for _ in _living):
         while _undo:
             _undo.pop()()

@@ -23,7 +23,10 @@ class Embedder(L.LightningModule):
 def main():
     L.seed_everything(18, verbose=False)
     averaging = StochasticWeightAveraging(swa_lrs=0.05, swa_epoch_start=1)
-    trainer = L.Trainer(max_epochs=3, callbacks=[averaging], accelerator="cpu", logger=False, enable_checkpointing=False, enable_progress_bar=False, enable_model_summary=False)
+    trainer = L.Trainer(max_epochs=3, callbacks=[averaging],
+        accelerator="cpu", logger=False, enable_checkpointing=False,
+        enable_progress_bar=False, enable_model_summary=False,
+    )
     trainer.fit(Embedder(), DataLoader(TensorDataset(torch.randn(32, 5)), 8))
 
 

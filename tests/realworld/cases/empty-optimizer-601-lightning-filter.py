@@ -29,7 +29,10 @@ def main():
     L.seed_everything(14, verbose=False)
     encoder = nn.Sequential(nn.Linear(7, 16), nn.ReLU())
     loader = DataLoader(TensorDataset(torch.randn(48, 7), torch.randint(0, 3, (48,))), 16)
-    trainer = L.Trainer(max_epochs=1, accelerator="cpu", logger=False, enable_checkpointing=False, enable_progress_bar=False, enable_model_summary=False)
+    trainer = L.Trainer(max_epochs=1,
+        accelerator="cpu", logger=False, enable_checkpointing=False,
+        enable_progress_bar=False, enable_model_summary=False,
+    )
     trainer.fit(Probe(encoder), loader)
 
 

@@ -44,7 +44,10 @@ def main():
     L.seed_everything(7, verbose=False)
     tokens = torch.randint(0, 20, (48, 6))
     loader = DataLoader(TensorDataset(tokens, tokens % 4), 16)
-    trainer = L.Trainer(max_epochs=1, accelerator="cpu", logger=False, enable_checkpointing=False, enable_progress_bar=False, enable_model_summary=False)
+    trainer = L.Trainer(max_epochs=1,
+        accelerator="cpu", logger=False, enable_checkpointing=False,
+        enable_progress_bar=False, enable_model_summary=False,
+    )
     model = Tagger()
     before = trainer.validate(model, loader, verbose=False)
     trainer.fit(model, loader)

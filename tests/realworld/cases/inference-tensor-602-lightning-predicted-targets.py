@@ -33,7 +33,10 @@ class Student(L.LightningModule):
 def main():
     L.seed_everything(9, verbose=False)
     x, y = torch.randn(64, 5), torch.randn(64)
-    options = dict(accelerator="cpu", logger=False, enable_checkpointing=False, enable_progress_bar=False, enable_model_summary=False)
+    options = dict(
+        accelerator="cpu", logger=False, enable_checkpointing=False,
+        enable_progress_bar=False, enable_model_summary=False,
+    )
     loader = DataLoader(TensorDataset(x), 16)
     features = L.Trainer(**options).predict(Encoder(), loader)
     data = list(zip(features, y.split(16)))

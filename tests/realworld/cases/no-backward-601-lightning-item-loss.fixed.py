@@ -28,7 +28,10 @@ class Ranker(L.LightningModule):
 def main():
     L.seed_everything(15, verbose=False)
     loader = DataLoader(TensorDataset(torch.randn(32, 6) + 1, torch.randn(32, 6)), 8)
-    trainer = L.Trainer(max_epochs=1, accelerator="cpu", logger=False, enable_checkpointing=False, enable_progress_bar=False, enable_model_summary=False)
+    trainer = L.Trainer(max_epochs=1,
+        accelerator="cpu", logger=False, enable_checkpointing=False,
+        enable_progress_bar=False, enable_model_summary=False,
+    )
     trainer.fit(Ranker(), loader)
 
 

@@ -26,7 +26,10 @@ class Autoencoder(L.LightningModule):
 
 def main():
     L.seed_everything(16, verbose=False)
-    trainer = L.Trainer(max_epochs=1, accelerator="cpu", logger=False, enable_checkpointing=False, enable_progress_bar=False, enable_model_summary=False)
+    trainer = L.Trainer(max_epochs=1,
+        accelerator="cpu", logger=False, enable_checkpointing=False,
+        enable_progress_bar=False, enable_model_summary=False,
+    )
     trainer.fit(Autoencoder(), DataLoader(TensorDataset(torch.randn(40, 9)), 8))
 
 

@@ -28,7 +28,10 @@ def main():
     L.seed_everything(3, verbose=False)
     x = torch.randn(64, 4)
     y = x @ torch.tensor([1.0, -2.0, 0.5, 0.0])
-    trainer = L.Trainer(max_epochs=2, accelerator="cpu", logger=False, enable_checkpointing=False, enable_progress_bar=False, enable_model_summary=False)
+    trainer = L.Trainer(max_epochs=2,
+        accelerator="cpu", logger=False, enable_checkpointing=False,
+        enable_progress_bar=False, enable_model_summary=False,
+    )
     trainer.fit(Regressor(), DataLoader(TensorDataset(x, y), 16))
     print(trainer.callback_metrics)
 

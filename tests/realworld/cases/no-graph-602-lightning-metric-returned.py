@@ -32,7 +32,10 @@ def main():
     L.seed_everything(5, verbose=False)
     x = torch.randn(96, 6)
     data = TensorDataset(x, x[:, :3].argmax(dim=1))
-    trainer = L.Trainer(max_epochs=1, num_sanity_val_steps=0, accelerator="cpu", logger=False, enable_checkpointing=False, enable_progress_bar=False, enable_model_summary=False)
+    trainer = L.Trainer(max_epochs=1, num_sanity_val_steps=0,
+        accelerator="cpu", logger=False, enable_checkpointing=False,
+        enable_progress_bar=False, enable_model_summary=False,
+    )
     trainer.fit(Classifier(), DataLoader(data, 16, shuffle=True), DataLoader(data, 32))
     print(trainer.callback_metrics)
 

@@ -35,7 +35,10 @@ def main():
     L.seed_everything(11, verbose=False)
     positions = torch.randn(64, 3)
     data = TensorDataset(positions, -positions)
-    trainer = L.Trainer(max_epochs=2, num_sanity_val_steps=0, accelerator="cpu", logger=False, enable_checkpointing=False, enable_progress_bar=False, enable_model_summary=False)
+    trainer = L.Trainer(max_epochs=2, num_sanity_val_steps=0,
+        accelerator="cpu", logger=False, enable_checkpointing=False,
+        enable_progress_bar=False, enable_model_summary=False,
+    )
     trainer.fit(Potential(), DataLoader(data, 16), DataLoader(data, 16))
     print(trainer.callback_metrics["val_mae"].item() > 0)
 

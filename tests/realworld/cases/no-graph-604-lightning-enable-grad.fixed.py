@@ -34,7 +34,10 @@ def main():
     L.seed_everything(2, verbose=False)
     data = TensorDataset(torch.randn(80, 2))
     model = ScoreNet()
-    trainer = L.Trainer(max_epochs=1, inference_mode=False, accelerator="cpu", logger=False, enable_checkpointing=False, enable_progress_bar=False, enable_model_summary=False)
+    trainer = L.Trainer(max_epochs=1, inference_mode=False,
+        accelerator="cpu", logger=False, enable_checkpointing=False,
+        enable_progress_bar=False, enable_model_summary=False,
+    )
     trainer.fit(model, DataLoader(data, 16))
     trainer.test(model, DataLoader(data, 16), verbose=False)
 

@@ -38,7 +38,10 @@ def main():
     L.seed_everything(4, verbose=False)
     x = torch.randn(64, 4)
     data = TensorDataset(x, x.sum(1) + x[:, 0].abs() * torch.randn(64))
-    trainer = L.Trainer(max_epochs=1, accelerator="cpu", logger=False, enable_checkpointing=False, enable_progress_bar=False, enable_model_summary=False)
+    trainer = L.Trainer(max_epochs=1,
+        accelerator="cpu", logger=False, enable_checkpointing=False,
+        enable_progress_bar=False, enable_model_summary=False,
+    )
     trainer.fit(TwoHeads(), DataLoader(data, 16))
 
 

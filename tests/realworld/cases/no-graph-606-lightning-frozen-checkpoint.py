@@ -33,7 +33,10 @@ def restore(path):
 
 def main():
     L.seed_everything(6, verbose=False)
-    options = dict(accelerator="cpu", logger=False, enable_checkpointing=False, enable_progress_bar=False, enable_model_summary=False)
+    options = dict(
+        accelerator="cpu", logger=False, enable_checkpointing=False,
+        enable_progress_bar=False, enable_model_summary=False,
+    )
     loader = DataLoader(TensorDataset(torch.randn(64, 8)), 16)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "denoiser.ckpt")

@@ -36,7 +36,10 @@ def main():
     L.seed_everything(8, verbose=False)
     x = torch.randn(64, 10)
     loader = DataLoader(TensorDataset(x, (x[:, 0] > 0).long()), 16)
-    trainer = L.Trainer(max_epochs=2, callbacks=[WarmHead()], accelerator="cpu", logger=False, enable_checkpointing=False, enable_progress_bar=False, enable_model_summary=False)
+    trainer = L.Trainer(max_epochs=2, callbacks=[WarmHead()],
+        accelerator="cpu", logger=False, enable_checkpointing=False,
+        enable_progress_bar=False, enable_model_summary=False,
+    )
     trainer.fit(Model(), loader)
 
 

@@ -32,7 +32,10 @@ class Mapper(L.LightningModule):
 def main():
     L.seed_everything(17, verbose=False)
     x = torch.rand(48, 2)
-    trainer = L.Trainer(max_epochs=3, accelerator="cpu", logger=False, enable_checkpointing=False, enable_progress_bar=False, enable_model_summary=False)
+    trainer = L.Trainer(max_epochs=3,
+        accelerator="cpu", logger=False, enable_checkpointing=False,
+        enable_progress_bar=False, enable_model_summary=False,
+    )
     trainer.fit(Mapper(), DataLoader(TensorDataset(x, x.prod(1)), 16))
 
 

@@ -2,7 +2,7 @@ import lightning as L
 import torch
 from torch import nn
 from torch.nn import functional as F
-from torch.utils.data import DataLoader, TensorDataset
+from torch.utils.data import DataLoader
 
 
 class Forecaster(L.LightningModule):
@@ -28,7 +28,10 @@ def main():
     L.seed_everything(10, verbose=False)
     wave = torch.stack([torch.linspace(0, 30, 241).sin(), torch.linspace(0, 30, 241).cos()], 1)
     chunks = [(wave[i : i + 20][None], wave[i + 1 : i + 21][None]) for i in range(0, 240, 20)]
-    trainer = L.Trainer(max_epochs=1, accelerator="cpu", logger=False, enable_checkpointing=False, enable_progress_bar=False, enable_model_summary=False)
+    trainer = L.Trainer(max_epochs=1,
+        accelerator="cpu", logger=False, enable_checkpointing=False,
+        enable_progress_bar=False, enable_model_summary=False,
+    )
     trainer.fit(Forecaster(), DataLoader(chunks, batch_size=None))
 
 

@@ -32,7 +32,10 @@ class VAE(L.LightningModule):
 def main():
     L.seed_everything(12, verbose=False)
     loader = DataLoader(TensorDataset(torch.rand(64, 12)), 16)
-    trainer = L.Trainer(max_epochs=1, accelerator="cpu", logger=False, enable_checkpointing=False, enable_progress_bar=False, enable_model_summary=False)
+    trainer = L.Trainer(max_epochs=1,
+        accelerator="cpu", logger=False, enable_checkpointing=False,
+        enable_progress_bar=False, enable_model_summary=False,
+    )
     trainer.fit(VAE(), loader)
 
 

@@ -27,7 +27,10 @@ def main():
     L.seed_everything(13, verbose=False)
     x = torch.randn(64, 3)
     loader = DataLoader(TensorDataset(x, x.sum(1)), 8)
-    trainer = L.Trainer(max_epochs=1, accelerator="cpu", logger=False, enable_checkpointing=False, enable_progress_bar=False, enable_model_summary=False)
+    trainer = L.Trainer(max_epochs=1,
+        accelerator="cpu", logger=False, enable_checkpointing=False,
+        enable_progress_bar=False, enable_model_summary=False,
+    )
     trainer.fit(Smoothed(), loader)
 
 

@@ -22,7 +22,10 @@ class Regressor(L.LightningModule):
 def main():
     L.seed_everything(21, verbose=False)
     x = torch.randn(64, 4)
-    trainer = L.Trainer(max_epochs=2, accelerator="cpu", logger=False, enable_checkpointing=False, enable_progress_bar=False, enable_model_summary=False)
+    trainer = L.Trainer(max_epochs=2,
+        accelerator="cpu", logger=False, enable_checkpointing=False,
+        enable_progress_bar=False, enable_model_summary=False,
+    )
     trainer.fit(Regressor(), DataLoader(TensorDataset(x, x[:, 0]), 16))
 
 

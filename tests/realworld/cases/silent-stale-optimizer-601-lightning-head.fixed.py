@@ -25,7 +25,10 @@ class Classifier(L.LightningModule):
 def main():
     L.seed_everything(19, verbose=False)
     x = torch.randn(64, 6)
-    trainer = L.Trainer(max_epochs=2, accelerator="cpu", logger=False, enable_checkpointing=False, enable_progress_bar=False, enable_model_summary=False)
+    trainer = L.Trainer(max_epochs=2,
+        accelerator="cpu", logger=False, enable_checkpointing=False,
+        enable_progress_bar=False, enable_model_summary=False,
+    )
     trainer.datamodule_classes = 3
     trainer.fit(Classifier(), DataLoader(TensorDataset(x, x[:, :3].argmax(1)), 16))
 
