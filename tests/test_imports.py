@@ -34,6 +34,20 @@ def test_the_rooms_below_the_engine_load_no_torch(module: str) -> None:
     assert loaded(f"import gradwhy.{module}").isdisjoint({"torch", "numpy", "rich", "click"})
 
 
+def test_the_public_verbs_load_no_torch_before_the_program_does() -> None:
+    verbs = (
+        "import gradwhy; gradwhy.install(); gradwhy.watch().__enter__().__exit__(None, None, None); gradwhy.uninstall()"
+    )
+    assert loaded(verbs).isdisjoint({"torch", "numpy", "click"})
+
+
+def test_the_pytest_plugin_loads_nothing_of_ours() -> None:
+    found = loaded(
+        "import gradwhy.integrations.pytest; print(sys.modules.keys() & {'gradwhy.runtime', 'gradwhy.catalog'})"
+    )
+    assert found.isdisjoint({"torch", "numpy", "rich", "click"}) and "set()" in found
+
+
 def test_the_command_line_loads_no_torch_before_a_program_does() -> None:
     assert loaded("import gradwhy.cli.run").isdisjoint({"torch", "numpy"})
     assert "rich" not in loaded("import gradwhy.cli.run")

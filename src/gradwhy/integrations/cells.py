@@ -51,9 +51,10 @@ class Cells:
             take_as_users(name, False)
 
     def distinct(self, name: str, code: str, identity: str | None, number: int) -> str:
-        """The name, or another where it stands for another cell: two with the same text are two."""
+        """The name, or another where it stands for another cell: two with the same text are two. Where the front end does not
+        tell which cell it is, a cell that is executed again is another one."""
         known = self._of.get(name)
-        if known is None or (known.code == code and identity == known.identity):
+        if known is None or (known.code == code and identity is not None and identity == known.identity):
             return name
         head, dot, tail = name.rpartition(".")
         return f"{head}_{number}.{tail}" if dot else f"{name}_{number}"

@@ -94,7 +94,8 @@ def _at_exit() -> None:
     if _installed is None or sys.excepthook is _installed.hook:
         return
     error = getattr(sys, "last_exc", None) or getattr(sys, "last_value", None)
-    if error is not None:
+    # IPython leaves what a cell raised there, which ended nothing.
+    if error is not None and not ("IPython" in sys.modules and _shell() is not None):
         _report(error, _installed)
 
 
@@ -123,10 +124,15 @@ def _in_notebooks(on: bool) -> None:
     if "IPython" not in sys.modules:
         return
     try:
-        from gradwhy.integrations import ipython
+        if (shell := _shell()) is not None:
+            from gradwhy.integrations import ipython
 
-        shell = ipython.running()
-        if shell is not None:
             (ipython.load if on else ipython.unload)(shell)
     except Exception:
         return
+
+
+def _shell() -> Any:
+    from gradwhy.integrations import ipython
+
+    return ipython.running()

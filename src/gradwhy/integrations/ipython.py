@@ -116,10 +116,11 @@ class _Extension:
             number, above = self._number, _before(typed, raw)
         else:
             self._number, above = number, _above(typed)
-            self._timed(typed, number)
         if not self._is_debugged():
             name = self.cells.distinct(name, code, identity, number)
         self.cells.add(name, Cell(number, code, above, identity), typed)
+        if len(self._open) <= 1:
+            self._timed(typed, number)
         return name
 
     def _is_debugged(self) -> bool:

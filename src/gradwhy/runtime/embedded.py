@@ -24,16 +24,19 @@ Attend: TypeAlias = "Callable[[Watch], Callable[[], None]]"
 class Listening:
     """A watch that begins once torch is there. Faults of ours on the way are kept for the report, and none is raised.
 
-    ``nan`` looks at each gradient until the first that is not finite, and records each step for it.
+    ``nan`` looks at each gradient until the first that is not finite, and records each step for it. Without ``eager`` what was
+    compiled runs compiled, unseen.
     """
 
-    def __init__(self, trace: TraceMode = "auto", nan: bool = False, attend: Attend | None = None) -> None:
+    def __init__(
+        self, trace: TraceMode = "auto", nan: bool = False, attend: Attend | None = None, eager: bool = True
+    ) -> None:
         self.trace: TraceMode = "always" if nan else trace
         self.watch: Watch | None = None
         self.complete = False
         """Whether the watch began before the first node of a graph was made: what it has not seen did not happen then."""
         self.trouble: list[BaseException] = []
-        self._nan, self._attend = nan, attend
+        self._nan, self._attend, self._eager = nan, attend, eager
         self._leaving: list[Callable[[], None]] = []
         self._undo: list[Callable[[], None]] = []
 
@@ -58,6 +61,7 @@ class Listening:
 
             self.watch = Watch(self.trace, nan=self._nan)
             self.complete = sequence_now() == 0
+            self.watch.compiling.stays_compiled = not self._eager
             self.watch.start()
             if self._attend is not None:
                 self._leaving.append(self._attend(self.watch))
@@ -189,13 +193,13 @@ _owned = False
 _holds = 0
 
 
-def start(trace: TraceMode = "auto") -> None:
+def start(trace: TraceMode = "auto", eager: bool = True) -> None:
     """Watch from here on, or from the moment on that torch is imported. A process has one watch: who starts one that runs
-    already shares it, and it ends with the last ``stop``."""
+    already shares it, and it ends with the last ``stop``. ``eager``: see ``Listening``."""
     global _current, _holds
     _holds += 1
     if _current is None:
-        _current = Listening(trace)
+        _current = Listening(trace, eager=eager)
         _current.begin()
 
 
@@ -238,6 +242,13 @@ def refresh() -> None:
     """Record in full again: something new begins, such as a cell or a test."""
     if _current is not None:
         _current.refresh()
+
+
+def begin_part() -> None:
+    """Record in full again, and forget what was noticed before: it belongs to another part, such as another test."""
+    if _current is not None and _current.watch is not None:
+        told(_current.watch)
+    refresh()
 
 
 def report(error: BaseException | None) -> Report:

@@ -11,6 +11,7 @@ import torch
 
 from gradwhy.catalog import render
 from gradwhy.findings import Argument, Code, Message
+from gradwhy.runtime import embedded
 from gradwhy.runtime.audit import unreached
 from gradwhy.runtime.audit.gradients import states_of
 from gradwhy.runtime.audit.ledger import Lost, Step
@@ -57,18 +58,21 @@ def assert_gradients_flow(
 
 
 def _look(model: Any, loss_fn: Callable[[Any, Any], Any], batch: Any, parameters: dict[str, Any]) -> str:
-    watch = Watch("always")
-    observer = Observer(watch, lambda: None)
-    watch.start()
-    observer.start()
-    try:
-        loss = loss_fn(model, batch)
-        if not loss.requires_grad and (reason := _why_not(loss, watch)):
-            return reason
-        loss.backward()
-    finally:
-        observer.stop()
-        watch.stop()
+    with embedded.watching_closely() as shared:
+        watch = shared[0] if shared is not None else Watch("always")
+        observer = Observer(watch, lambda: None)
+        if shared is None:
+            watch.start()
+        observer.start()
+        try:
+            loss = loss_fn(model, batch)
+            if not loss.requires_grad and (reason := _why_not(loss, watch)):
+                return reason
+            loss.backward()
+        finally:
+            observer.stop()
+            if shared is None:
+                watch.stop()
     without = {id(p) for p in parameters.values() if p.requires_grad and p.grad is None}
     step = Step(optimizer=-1, chain=(), order=watch.journal.next_order(), fed=0, number=0)
     lost = unreached.explain(frozenset(without), -1, step, observer)

@@ -44,7 +44,8 @@ class Compiling:
         self.asked: list[tuple[Site, ...]] = []
         self.calls: deque[CompiledCall] = deque(maxlen=_CALLS_KEPT)
         self.ran_eager = False
-        self._stays_compiled = False
+        self.stays_compiled = False
+        """Whether compiled calls run as they were compiled while steps are recorded."""
         self._made_eager = False
         self._pending: tuple[Site, ...] = ()
 
@@ -70,10 +71,10 @@ class Compiling:
         self._pending = user_chain(frame, limit=8)
         if self._pending and self._pending not in self.asked[-64:]:
             self.asked.append(self._pending)
-        self._stays_compiled = self._stays_compiled or any(
+        self.stays_compiled = self.stays_compiled or any(
             _FAILS_COMPILED_ONLY.search(program) for program in _programs()
         )
-        if self._stays_compiled:
+        if self.stays_compiled:
             # The compiler would trace into these.
             self._watch._unpatch(self._watch._module_patches)
         self._listen()
@@ -112,7 +113,7 @@ class Compiling:
             end = sequence_now()
             if asked:
                 self.calls.append(CompiledCall(start, end, asked))
-            if end > start and self._stays_compiled and self._watch.recording:
+            if end > start and self.stays_compiled and self._watch.recording:
                 # Its nodes have the line of the call.
                 frame = sys._getframe(1)
                 self._watch._quietly(self._watch.recorder.nodes.add_number, torch.compile, end - 1, frame)
@@ -125,7 +126,7 @@ class Compiling:
         """The compiler would trace into the recorder, and guard on it."""
         watch, recorder = self._watch, self._watch.recorder
         stack = list(torch.overrides._get_current_function_mode_stack())
-        if not self._stays_compiled or recorder not in stack:
+        if not self.stays_compiled or recorder not in stack:
             return lambda: None
         place = stack.index(recorder)
         _arrange([mode for mode in stack if mode is not recorder])
@@ -146,7 +147,7 @@ class Compiling:
 
         The program may have its own stance; and one that compiled code may fail keeps it compiled.
         """
-        eager = recording and not self._stays_compiled
+        eager = recording and not self.stays_compiled
         if self.used and eager != self._made_eager and hasattr(torch.compiler, "set_stance"):
             torch.compiler.set_stance("force_eager" if eager else "default")
             self._made_eager = eager

@@ -34,6 +34,8 @@ def diagnose(situation: Situation) -> list[Finding]:
     ranked = explanations(loss, situation)
     if not ranked and loss.record is None:
         # Nothing was on record. Where the whole ancestry is known and explains nothing, a guess would be a wrong line.
+        if found_in_source := list(situation.each(partial(elsewhere.read, loss, SYMPTOM))):
+            return found_in_source
         ranked = elsewhere.explain(loss, situation)
     if not ranked:
         return []
