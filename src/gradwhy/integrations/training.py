@@ -157,8 +157,8 @@ class Run:
         try:
             if self._observer is not None:
                 self._conclude()
-            else:
-                self._told(embedded.report(None))
+            elif (noticed := embedded.report(None)).findings:
+                self._told(noticed)
         finally:
             self._release()
 
