@@ -3,8 +3,9 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMPS := $(VENV)/.installed
+REALWORLD := .venv-realworld
 
-.PHONY: all demo test lint bench contract torch-matrix clean
+.PHONY: all demo test realworld lint bench contract torch-matrix clean
 
 all: lint test
 
@@ -22,6 +23,15 @@ demo: $(STAMPS)/example
 
 test: $(STAMPS)/test
 	$(BIN)/python -m pytest -n auto --dist loadfile
+
+# Programs with Lightning, transformers, PEFT, accelerate, timm and torchvision, in an environment of their own (5 GB).
+realworld: $(REALWORLD)/.installed
+	$(REALWORLD)/bin/python -m pytest tests/realworld
+
+$(REALWORLD)/.installed: pyproject.toml
+	$(PYTHON) -m venv $(REALWORLD)
+	$(REALWORLD)/bin/python -m pip install --quiet --disable-pip-version-check -e '.[realworld]'
+	@touch $@
 
 lint: $(STAMPS)/lint $(STAMPS)/test
 	$(BIN)/ruff check
@@ -51,4 +61,4 @@ contract: $(STAMPS)/torch
 	$(BIN)/python benchmarks/contract.py
 
 clean:
-	rm -rf $(VENV) $(VENV)-matrix dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) $(VENV)-matrix $(REALWORLD) dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from types import CodeType
 from typing import Any
 
@@ -38,6 +38,15 @@ def code_of(method: Any) -> CodeType | None:
         function = getattr(function, "__wrapped__", function)
     code = getattr(function, "__code__", None)
     return code if isinstance(code, CodeType) else None
+
+
+def function_of(method: Any) -> Callable[..., Any]:
+    """A class method as a function that takes the class first. ``Function.apply`` is written in C from torch 2.14 on
+    (torch/autograd/function.py: ``apply = _C._FunctionBase.__dict__["apply"]``)."""
+    inner: Callable[..., Any] | None = getattr(method, "__func__", None)
+    if inner is not None:
+        return inner
+    return lambda cls, *args, **kwargs: method.__get__(None, cls)(*args, **kwargs)
 
 
 def assignments(kind: ast.ClassDef, name: str) -> Iterator[ast.expr]:

@@ -7,12 +7,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from gradwhy.findings import Evidence, Location, Message
+from gradwhy.runtime import live
+from gradwhy.runtime.account import names_bound
 from gradwhy.runtime.ancestry import Reached, behind
 from gradwhy.runtime.failure import LiveFrame
 from gradwhy.runtime.probes import Situation
 from gradwhy.runtime.records import Record
 from gradwhy.runtime.sites import Site, located
-from gradwhy.source.slicing import definitions, names_read
+from gradwhy.source.slicing import definitions, dotted_name, names_read
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,9 +35,10 @@ class Loss:
         """``record`` where the tensor has one although it requires grad."""
         recorder = situation.watch.recorder
         known = recorder.record_of(tensor) if record is None else record
-        name = _name_at(surface.site, index) or situation.names.variable(tensor)
+        name = _name_at(surface, index, tensor) or situation.names.variable(tensor)
         reached = tuple(behind(known)) if known is not None else ()
-        return cls(name or "the loss", surface, known, reached, _trained(situation))
+        name = name or _name_made(reached, surface.site) or "the loss"
+        return cls(name, surface, known, reached, _trained(situation))
 
 
 def _trained(situation: Situation) -> frozenset[int]:
@@ -49,9 +52,9 @@ def _trained(situation: Situation) -> frozenset[int]:
     return frozenset(id(parameter) for record in chosen for parameter in record.parameters())
 
 
-def _name_at(site: Site, index: int) -> str:
+def _name_at(surface: LiveFrame, index: int, tensor: Any) -> str:
     """What the failing line calls the tensor: ``loss`` in ``loss.backward()``, the first argument of ``grad(...)``."""
-    node, source = site.node(), site.source
+    node, source = surface.site.node(), surface.site.source
     if not isinstance(node, ast.Call) or source is None:
         return ""
     if isinstance(node.func, ast.Attribute) and node.func.attr == "backward":
@@ -63,7 +66,21 @@ def _name_at(site: Site, index: int) -> str:
     )
     if isinstance(first, (ast.Tuple, ast.List)):
         first = first.elts[index] if index < len(first.elts) else None
-    return source.segment(first) if first is not None else ""
+    if first is None:
+        return ""
+    # ``trainer.fit(model)`` goes backward as well, and not on the model.
+    told = any(word in dotted_name(node.func).lower() for word in ("backward", "grad", "jac", "hess"))
+    return source.segment(first) if told or live.value(first, surface) is tensor else ""
+
+
+def _name_made(reached: tuple[Reached, ...], surface: Site) -> str:
+    """What the function that made it calls the loss, where a trainer went backward on what that function returned."""
+    for each in reached[:8]:
+        site = each.record.site
+        if site is not None and (site.file, site.line) != (surface.file, surface.line):
+            bound = names_bound(site)
+            return bound[0] if len(bound) == 1 else ""
+    return ""
 
 
 def definition(loss: Loss, through_arithmetic: bool = False) -> tuple[Location, str] | None:
@@ -113,4 +130,6 @@ class Explanation:
     """Stations before the cut, such as the lines that froze."""
     evidence: tuple[Evidence, ...] = ()
     because: str = ""
+    stacks: tuple[tuple[Site, ...], ...] = ()
+    """The calls inside packages in which it came about, each from the inside out."""
     facts: dict[str, Any] = field(default_factory=dict)

@@ -12,7 +12,7 @@ from types import FrameType, TracebackType
 from typing import Any
 
 from gradwhy.runtime import unwind
-from gradwhy.runtime.sites import Site, frames_from, is_user_file
+from gradwhy.runtime.sites import Site, frames_from, is_host_file, is_own_file, is_user_file
 
 _OWN_REFERENCES = 3
 # From Python 3.11 on.
@@ -126,7 +126,20 @@ def failures(error: BaseException) -> Iterator[Failure]:
 
 
 def _frames(traceback: TracebackType | None) -> Iterator[LiveFrame]:
+    if traceback is not None:
+        yield from reversed(list(_around(traceback.tb_frame.f_back)))
     while traceback is not None:
         frame = traceback.tb_frame
         yield LiveFrame(frame, Site(frame.f_code, traceback.tb_lasti))
         traceback = traceback.tb_next
+
+
+def _around(frame: FrameType | None) -> Iterator[LiveFrame]:
+    """The calls that an exception has not left yet, where somebody looks at it on its way, from the inside out. Those that led
+    to gradwhy's own start of the program are not the program's."""
+    while frame is not None:
+        if not is_own_file(frame.f_code.co_filename):
+            yield LiveFrame(frame, Site(frame.f_code, frame.f_lasti))
+        elif not is_host_file(frame.f_code.co_filename):
+            return
+        frame = frame.f_back

@@ -5,18 +5,19 @@ from __future__ import annotations
 import threading
 import weakref
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from types import CodeType, FrameType
 from typing import Any, Literal, TypeAlias
 
-from gradwhy.runtime.sites import Site, is_own_file, user_chain
+from gradwhy.runtime.sites import Site, called_by, is_own_file, is_user_file, user_chain
 from gradwhy.runtime.writes import memory_key, sequence_now
 
 ScopeKind: TypeAlias = Literal["no_grad", "enable_grad", "set_grad_enabled", "inference_mode"]
 
 _PASSES_KEPT = 512
 _STEPS_KEPT = 512
+_STACKS_KEPT = 16
 
 # Frames that stand between a context manager's call and the person who wrote it.
 _MACHINERY = ("torch/autograd/grad_mode.py", "torch/utils/_contextlib.py", "torch/_C/", "contextlib.py")
@@ -34,6 +35,8 @@ class GradScope:
     under: GradScope | None
     entered: bool
     decorated: CodeType | None = None
+    inside: tuple[Site, ...] = ()
+    """The calls inside packages other than torch in which it was opened, from the inside out."""
 
     @property
     def left_open(self) -> bool:
@@ -52,10 +55,21 @@ class FlagChange:
     """The number of the next graph node at the last of them."""
     tensors: dict[int, bool] = field(default_factory=dict)
     """id of each tensor -> whether it was a Parameter."""
+    inside: dict[tuple[tuple[int, int], ...], tuple[tuple[Site, ...], set[int]]] = field(default_factory=dict)
+    """The calls inside a package that wrote it, from the inside out, with the ids of the tensors that each wrote."""
 
     @property
     def parameters(self) -> int:
         return sum(self.tensors.values())
+
+    def wrote(self, tensor: Any, stack: tuple[Site, ...]) -> None:
+        key = tuple((id(site.code), site.lasti) for site in stack)
+        if stack and (key in self.inside or len(self.inside) < _STACKS_KEPT):
+            self.inside.setdefault(key, (stack, set()))[1].add(id(tensor))
+
+    def stacks(self, ids: Collection[int]) -> tuple[tuple[Site, ...], ...]:
+        """The calls inside packages that froze or released one of these tensors."""
+        return tuple(stack for stack, written in self.inside.values() if not written.isdisjoint(ids))
 
 
 @dataclass(slots=True)
@@ -162,6 +176,7 @@ class Journal:
             under=under,
             entered=entered,
             decorated=decorated,
+            inside=_inside_a_package(frame),
         )
 
     def enter_scope(self, owner: object) -> None:
@@ -176,6 +191,13 @@ class Journal:
             scope = scope.under
         if scope is not None:
             self.scope = scope.under
+
+    def inference_scope(self) -> GradScope | None:
+        """The innermost block that inference mode is on for, whatever was opened inside of it."""
+        scope = self.scope
+        while scope is not None and scope.kind != "inference_mode":
+            scope = scope.under
+        return scope if scope is not None and not scope.enables else None
 
     def scope_at(self, error: object) -> GradScope | None:
         """The scope that was in force where an exception was raised, although it has left the block since."""
@@ -196,6 +218,7 @@ class Journal:
         change = self.flags.setdefault(key, FlagChange(chain, value, 0))
         change.order, change.sequence = self.next_order(), sequence_now()
         change.tensors[id(tensor)] = is_parameter
+        change.wrote(tensor, _inside_a_package(frame))
 
     def optimizer_made(self, optimizer: object, frame: FrameType | None) -> None:
         self.optimizers = [record for record in self.optimizers if record.reference() is not None]
@@ -234,7 +257,9 @@ class Journal:
             self.backward = [*self.backward[-31:], chain]
 
     def device_moved(self, frame: FrameType | None) -> None:
-        if len(self.device_moves) < 8:
+        caller = called_by(frame)
+        # A trainer moves each batch: that is nobody's doubt.
+        if len(self.device_moves) < 8 and caller is not None and is_user_file(caller.f_code.co_filename):
             self.device_moves.append(user_chain(frame, limit=8))
 
 
@@ -250,6 +275,17 @@ def _opener(frame: FrameType | None) -> tuple[Site | None, CodeType | None]:
             decorated = getattr(_unwrapped(function), "__code__", None)
         frame = frame.f_back
     return None, decorated
+
+
+def _inside_a_package(frame: FrameType | None, limit: int = 24) -> tuple[Site, ...]:
+    """The frames between a call and the user's own, torch's and ours left out."""
+    stack: list[Site] = []
+    while frame is not None and len(stack) < limit and not is_user_file(frame.f_code.co_filename):
+        name = frame.f_code.co_filename.replace("\\", "/")
+        if "/torch/" not in name and not is_own_file(frame.f_code.co_filename):
+            stack.append(Site(frame.f_code, frame.f_lasti))
+        frame = frame.f_back
+    return tuple(stack)
 
 
 def _unwrapped(function: Any) -> Any:

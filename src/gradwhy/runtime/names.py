@@ -47,6 +47,7 @@ class Names:
         self._scopes = list(_scopes(frames))
         for scope in self._scopes:
             self._scan(scope)
+        self._scan_hosts(frames)
         for name, module in sorted(self.modules.items(), key=lambda item: -_size(item[1])):
             for inner, parameter in module.named_parameters():
                 self.parameters.setdefault(id(parameter), f"{name}.{inner}")
@@ -70,6 +71,23 @@ class Names:
                 for attribute, held in value._modules.items():
                     if held is not None and name == "self":
                         self._take(f"self.{attribute}", held)
+
+    def _scan_hosts(self, frames: list[LiveFrame]) -> None:
+        """A module that only a trainer has a variable for: ``Trainer().fit(Model())``. It goes by the name of its class."""
+        known = {id(part) for module in self.modules.values() for part in module.modules()}
+        held = [
+            value
+            for live in frames
+            if not live.is_users and "/torch/" not in live.site.file.replace("\\", "/")
+            for value in live.frame.f_locals.values()
+            # One that is being copied or unpickled has no parts yet.
+            if _is(value, torch.nn.Module) and id(value) not in known and "_modules" in (attributes_of(value) or {})
+        ]
+        for module in sorted({id(each): each for each in held}.values(), key=_size, reverse=True):
+            if id(module) not in known:
+                name = type(module).__name__
+                self.modules[name if name not in self.modules else f"{name}#{len(self.modules)}"] = module
+                known |= {id(part) for part in module.modules()}
 
     def _take(self, name: str, value: Any) -> None:
         if _is(value, torch.nn.Module):

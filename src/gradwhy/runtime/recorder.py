@@ -23,8 +23,7 @@ from gradwhy.runtime.writes import WriteLog
 
 Tensor = torch.Tensor
 Parameter = torch.nn.Parameter
-# How long a chain of untracked operations is remembered, how many dead entries may wait to be dropped, and how many
-# cuts are kept whatever becomes of their results: a run of days must not fill the memory.
+# How long a chain of untracked operations is remembered, how many dead entries may wait to be dropped, how many cuts are kept.
 _DEEPEST = 2_000
 _PRUNE_AT = 20_000
 _CUTS_KEPT = 1_024
@@ -261,8 +260,9 @@ class Recorder(TorchFunctionMode):  # type: ignore[misc]
             library.append(Site(inner.f_code, inner.f_lasti))
             inner = inner.f_back
         record.library = tuple(library)
-        if not torch.is_grad_enabled():
+        if not torch.is_grad_enabled() or torch.is_inference_mode_enabled():
             record.grad_off = True
+            record.scope = record.scope or self.journal.inference_scope()
             if record.scope is None:
                 record.stack = (*library, *whole_stack(user))
         for tracked in inputs:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
@@ -16,13 +17,18 @@ from gradwhy.runtime.telling import names_at
 from gradwhy.source import text
 from gradwhy.source.slicing import definitions
 from gradwhy.static import remedy
-from gradwhy.torchapi import table
+from gradwhy.torchapi import hosts, table
 
 
 def fixes(explanation: Explanation, situation: Situation) -> tuple[Fix, ...]:
     """Fixes with edits where a remedy is sure of them, else the catalogue's advice."""
     found = situation.each(partial(_with_edits, explanation, situation))
     return tuple(found) or (_advice(explanation),)
+
+
+def written_stack(stack: Sequence[Site]) -> list[tuple[str, str]]:
+    """(file, function) of the frames of a stack."""
+    return [(site.file, site.code.co_name) for site in stack]
 
 
 def _with_edits(explanation: Explanation, situation: Situation) -> list[Fix]:
@@ -34,6 +40,8 @@ def _advice(explanation: Explanation) -> Fix:
     record = explanation.cut.record if explanation.cut is not None else None
     op = torch_name(record.func).rpartition(".")[2] if record is not None else ""
     key = "advice-misspelt" if "misspelt" in explanation.facts else "advice"
+    if host := hosts.advice(explanation.cause, map(written_stack, explanation.stacks)):
+        key = f"advice-{host}"
     return remedy.advice(explanation.cause, _given(record), key, op)
 
 

@@ -56,6 +56,11 @@ def is_own_file(filename: str) -> bool:
     return filename.startswith(_OWN)
 
 
+def is_host_file(filename: str) -> bool:
+    """Whether a file of gradwhy's is one that a program's own calls go through: a wrapper around a host's function."""
+    return filename.startswith(_OWN + "integrations" + os.sep)
+
+
 # Looked up often, and each look-up walks a syntax tree. The code is kept so that its id stays its own.
 _nodes: dict[tuple[int, int], tuple[CodeType, ast.AST | None]] = {}
 
@@ -234,6 +239,15 @@ def user_chain(frame: FrameType | None, limit: int = 40) -> tuple[Site, ...]:
 def user_frame(frame: FrameType | None) -> FrameType | None:
     """The innermost frame of the user's own program, from a frame outwards."""
     while frame is not None and not is_user_file(frame.f_code.co_filename):
+        frame = frame.f_back
+    return frame
+
+
+def called_by(frame: FrameType | None) -> FrameType | None:
+    """The first frame from one outwards that is neither torch's nor gradwhy's."""
+    while frame is not None and (
+        "/torch/" in frame.f_code.co_filename.replace("\\", "/") or is_own_file(frame.f_code.co_filename)
+    ):
         frame = frame.f_back
     return frame
 

@@ -122,6 +122,14 @@ def of_scope(scope: GradScope, site: Site | None, chain: tuple[Site, ...] = ()) 
     return Verdict(cause, caller.location(), caller.expression(), site, scope=scope, library=place_inside)
 
 
+def stacks_of(record: Record | None, scope: GradScope | None) -> tuple[tuple[Site, ...], ...]:
+    """The calls inside packages that a cut happened in, and those that switched gradients off for it."""
+    decorated = Site(scope.decorated, 0) if scope is not None and scope.decorated is not None else None
+    opened = tuple(site for site in (decorated, scope.opener if scope is not None else None) if site is not None)
+    inside = scope.inside if scope is not None else ()
+    return tuple(filter(None, (opened, inside, record.library if record else (), record.stack if record else ())))
+
+
 def _decorator(function: Site, kind: str) -> tuple[Location, str]:
     """Where the decorator stands that switched gradients off: the line above ``def``, or ``def`` itself."""
     code, source = function.code, function.source

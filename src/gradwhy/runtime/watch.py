@@ -19,6 +19,7 @@ from torch.optim import optimizer as optimizers
 from torch.utils._device import DeviceContext
 
 from gradwhy.findings import Finding
+from gradwhy.runtime.classes import function_of
 from gradwhy.runtime.journal import Journal, ScopeKind
 from gradwhy.runtime.patches import (
     Patch,
@@ -96,9 +97,9 @@ class Watch:
         self._recording_since = 0.0
 
     def start(self) -> None:
-        self._patch_grad_modes()
-        self._patch_optimizers()
-        self._patch_modules()
+        # What does not fit a version of torch is one thing less to see, and the rest is seen all the same.
+        for patch in (self._patch_grad_modes, self._patch_optimizers, self._patch_modules):
+            self._quietly(patch)
         for load in all_patches():
             self._quietly(self._install, load)
         _started.add(self)
@@ -310,7 +311,7 @@ class Watch:
 
     def _before_step(self, optimizer: Optimizer, args: Any, kwargs: Any) -> None:
         # A closure runs the model inside step(): that must be seen.
-        if len(args) < 2 and kwargs.get("closure") is None:
+        if (args[1] if len(args) > 1 else kwargs.get("closure")) is None:
             self._quietly(self._suspend, True)
 
     def _after_step(self, optimizer: Optimizer, args: Any, kwargs: Any) -> None:
@@ -343,7 +344,7 @@ class Watch:
             return method
 
         def applied(original: Any) -> Any:
-            inner = original.__func__
+            inner = function_of(original)
 
             def apply(cls: Any, *args: Any, **kwargs: Any) -> Any:
                 result = inner(cls, *args, **kwargs)

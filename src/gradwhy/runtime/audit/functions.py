@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 import torch
 
+from gradwhy.runtime.classes import function_of
 from gradwhy.runtime.sites import Site, is_user_file, user_frame
 
 if TYPE_CHECKING:
@@ -52,7 +53,7 @@ class CustomFunctions:
         self.calls: dict[Any, Call] = {}
 
     def applying(self, original: Any) -> Any:
-        inner: Callable[..., Any] = original.__func__
+        inner = function_of(original)
 
         def apply(cls: Any, *args: Any, **kwargs: Any) -> Any:
             if self._watch.recording and not kwargs and cls not in self.calls and len(self.calls) < _CLASSES_AT_MOST:

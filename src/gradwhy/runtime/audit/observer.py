@@ -333,4 +333,4 @@ def _is_inside(frame: FrameType | None, file: str) -> bool:
 
 
 def _has_closure(args: Any, kwargs: Any) -> bool:
-    return len(args) > 1 or kwargs.get("closure") is not None
+    return (args[1] if len(args) > 1 else kwargs.get("closure")) is not None

@@ -81,8 +81,10 @@ class Roster:
             member.alive = False
         for live in failure.user_frames:
             self.files.add(live.site.file)
-        for name, root, module in modules_in(names):
-            self._module(name, root, module, id(module) in loaded, recorder)
+        # What is registered anywhere is hidden nowhere: a module of a trainer's leads to the trainer, and back to all modules.
+        for hidden in (False, True):
+            for name, root, module in modules_in(names):
+                self._module(name, root, module, id(module) in loaded, recorder, hidden)
         for name, tensor in names.tensors():
             if tensor.requires_grad and tensor.is_leaf and not self._is_alive(tensor):
                 self._add(
@@ -116,7 +118,8 @@ class Roster:
         self.members[member.key] = member
         self.bearers.setdefault(member.name, set()).add(member.key)
 
-    def _module(self, name: str, root: str, module: Any, loaded: bool, recorder: Recorder) -> None:
+    def _module(self, name: str, root: str, module: Any, loaded: bool, recorder: Recorder, hidden: bool) -> None:
+        """Add what a module has registered, or what it keeps elsewhere."""
         self.kinds[name] = type(module).__name__
 
         def add(tensor: Any, attribute: str, home: Home, place: Place | None) -> None:
@@ -129,9 +132,11 @@ class Roster:
                 )
             )  # fmt: skip
 
-        for attribute, parameter in module._parameters.items():
-            if parameter is not None and not torch.nn.parameter.is_lazy(parameter):
-                add(parameter, attribute, "registered", None)
+        if not hidden:
+            for attribute, parameter in module._parameters.items():
+                if parameter is not None and not torch.nn.parameter.is_lazy(parameter):
+                    add(parameter, attribute, "registered", None)
+            return
         own = attributes_of(module) or {}
         for attribute, held in own.items():
             if attribute in _REGISTRIES or attribute.startswith("__"):

@@ -64,6 +64,7 @@ def explain(loss: Loss, situation: Situation) -> Iterable[Explanation]:
             opened=found.at if scope is not None else None,
             library=found.library,
             because=found.because,
+            stacks=verdict.stacks_of(group.nearest.record, scope),
         )
 
 

@@ -35,7 +35,7 @@ def behind_lines(starts: Iterable[tuple[Site, ast.AST]], loss: Loss, situation: 
             if record.site and record.site.file == site.file and record.site.line in lines
         ]
         if near:
-            yield from _explanations(near[::-1], loss, distance=depth)
+            yield from explanations(near[::-1], loss, distance=depth)
             return
 
 
@@ -57,7 +57,8 @@ def _starts(loss: Loss) -> Iterator[tuple[Site, ast.AST]]:
             yield site, node
 
 
-def _explanations(records: list[Record], loss: Loss, distance: int) -> Iterator[Explanation]:
+def explanations(records: list[Record], loss: Loss, distance: int) -> Iterator[Explanation]:
+    """One for each line on which one of these values left torch."""
     seen: set[tuple[str, int]] = set()
     for record in records:
         found = verdict.of_departure(record)

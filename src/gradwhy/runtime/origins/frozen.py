@@ -32,6 +32,8 @@ def explain(loss: Loss, situation: Situation) -> Iterable[Explanation]:
     if now_tracked:
         yield from _released_late(loss, situation, set(now_tracked))
         return
+    if not loss.trained & used.keys():
+        yield from _frozen_meanwhile(loss, situation)
     trains = bool(loss.trained & used.keys()) or not loss.trained
     distance = min(used.values())
     matter = (loss.trained & used.keys()) or used.keys()
@@ -65,6 +67,7 @@ def explain(loss: Loss, situation: Situation) -> Iterable[Explanation]:
             weight=0 if change is decisive else 1,
             steps=steps,
             evidence=evidence,
+            stacks=change.stacks(matter),
         )
     if froze:
         return
@@ -124,6 +127,37 @@ def _released_late(loss: Loss, situation: Situation, late: set[int]) -> Iterator
             (site.location(), Message("frozen-part.used", {"count": len(late)})),
             *((_place(c)[0], Message("frozen-part.released")) for c in released[:1]),
         ),
+    )
+
+
+def _frozen_meanwhile(loss: Loss, situation: Situation) -> Iterator[Explanation]:
+    """What is to be trained did not take part, and was frozen for just that while: an adapter that was switched off."""
+    reached = next((r for r in loss.reached if r.record.frozen), None)
+    if reached is None or not loss.trained:
+        return
+    order = reached.record.order
+    froze = [c for c in _changes(situation, False) if c.order < order and loss.trained <= c.tensors.keys()]
+    released = [c for c in _changes(situation, True) if c.tensors.keys() & loss.trained]
+    if not froze or any(froze[0].order < c.order < order for c in released):
+        return
+    site = reached.record.site
+    place, subject = _place(froze[0])
+    used = [] if site is None else [(site.location(), Message("frozen-part.meanwhile"))]
+    yield Explanation(
+        cause="frozen-part",
+        at=place,
+        subject=subject,
+        certain=False,
+        trains=True,
+        distance=reached.distance,
+        weight=-1,
+        site=site,
+        steps=(
+            (place, _froze_note(froze[0], situation)),
+            *used,
+            *((_place(c)[0], Message("frozen-part.released")) for c in released[:1] if c.order > order),
+        ),
+        stacks=froze[0].stacks(loss.trained),
     )
 
 

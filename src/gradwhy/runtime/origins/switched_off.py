@@ -27,4 +27,5 @@ def explain(loss: Loss, situation: Situation) -> Iterable[Explanation]:
             distance=0,
             opened=found.at,
             library=found.library,
+            stacks=verdict.stacks_of(None, scope),
         )

@@ -10,8 +10,11 @@ from gradwhy.runtime import account, live, verdict
 from gradwhy.runtime.account import Place
 from gradwhy.runtime.failure import Failure, LiveFrame
 from gradwhy.runtime.probes import Situation
+from gradwhy.runtime.records import Record
+from gradwhy.runtime.remedying import written_stack
 from gradwhy.runtime.sites import located
 from gradwhy.source.slicing import dotted_name
+from gradwhy.torchapi import hosts
 
 SYMPTOM = "inference-tensor"
 CAUSE = "inference_mode-context"
@@ -58,13 +61,20 @@ def diagnose(situation: Situation) -> list[Finding]:
             place.at,
             place.text,
             headline="headline-inference",
-            advice="advice-inference",
+            advice=_advice(record),
             facts=facts,
             steps=steps,
             evidence=evidence,
             certain=certain,
         )
     ]
+
+
+def _advice(record: Record | None) -> str:
+    """The option of the trainer that made it, where one did."""
+    stacks = verdict.stacks_of(record, record.scope) if record is not None else ()
+    host = hosts.advice(CAUSE, map(written_stack, stacks))
+    return f"advice-{host}-tensor" if host else "advice-inference"
 
 
 def _found(surface: LiveFrame, situation: Situation) -> tuple[str, Any]:

@@ -87,18 +87,25 @@ def _changed(roots: Iterable[Any], failure: Failure) -> Saved | None:
 
 
 def _of_an_earlier_graph(changed: Saved, roots: Sequence[Any], situation: Situation) -> list[Finding]:
-    """Where the value was saved by a graph of an earlier turn, which a pass went through and kept, it should not be
-    reached at all. Where the failing line has not gone backward since, both are of one turn: what wrote is to blame."""
-    found, surface = tie(roots, [changed.node], situation), situation.failure.surface
-    if found is None or not found.crosses or surface is None:
+    """Where the value was saved by a graph that an earlier pass went through and kept, it should not be reached at all.
+
+    Unless one forward pass is meant for several backward passes, of which this is not the same line again: then what wrote in
+    between came too early.
+    """
+    if not _went_before(changed, situation):
         return []
-    made_at = graph.number_of(found.old)
-    since = (each for each in situation.watch.journal.passes if each.chain and each.sequence > made_at)
-    first_time = not any(
-        (each.chain[0].code, each.chain[0].line) == (surface.site.code, surface.site.line) for each in since
-    )
-    findings = told(found, roots, situation, SYMPTOM)
-    return [] if first_time and findings and findings[0].cause == "freed-graph-reused" else findings
+    found = tie(roots, [changed.node], situation)
+    return told(found, roots, situation, SYMPTOM) if found is not None and found.crosses else []
+
+
+def _went_before(changed: Saved, situation: Situation) -> bool:
+    """Whether the failing line has gone backward since the value was saved, or it isn't known."""
+    passes, surface = situation.watch.journal.passes, situation.failure.surface
+    if surface is None or not passes:
+        return True
+    number = graph.number_of(changed.node)
+    since = [each.chain[0] for each in passes if each.sequence > number and each.chain]
+    return any((site.file, site.line) == (surface.site.file, surface.site.line) for site in since) or not since
 
 
 def _write(changed: Saved, expected: int, situation: Situation) -> Write | OptimizerStep | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 from gradwhy.findings import Code, Evidence, Finding, Message, Step
@@ -24,7 +25,15 @@ CAUSE = "number-loss"
 
 def matches(failure: Failure) -> bool:
     error = failure.error
-    return isinstance(error, AttributeError) and error.name == "backward" and _is_number(error.obj)
+    if not isinstance(error, AttributeError) or not _is_number(error.obj):
+        return False
+    # A trainer that was given a number may want something else of it first.
+    return error.name == "backward" or (error.name == "detach" and _is_a_hosts(failure) and type(error.obj) is float)
+
+
+def _is_a_hosts(failure: Failure) -> bool:
+    """Whether a package failed that was given the loss, and not the user's own line."""
+    return bool(failure.frames) and not failure.frames[-1].is_users
 
 
 def _is_number(value: Any) -> bool:
@@ -38,8 +47,15 @@ def diagnose(situation: Situation) -> list[Finding]:
     starts = list(_starts(situation))
     if surface is None or not starts:
         return []
-    loss = Loss(account.receiver(surface.site) or "the loss", surface, None, (), frozenset())
+    hosts = _is_a_hosts(situation.failure)
+    loss = Loss("" if hosts else account.receiver(surface.site), surface, None, (), frozenset())
+    loss = replace(loss, name=loss.name or "the loss")
     left = list(departures.behind_lines(starts, loss, situation))
+    if hosts and not left:
+        # The user's line is the call of a trainer: only the number itself can tell where it came from.
+        left = list(_same_number(loss, situation))
+        if not left:
+            return []
     if left:
         best = _proven(left, situation) or left[0]
         fixes = remedying.fixes(best, situation)
@@ -78,6 +94,15 @@ def _proven(left: list[Explanation], situation: Situation) -> Explanation | None
             each.certain = True
             return each
     return None
+
+
+def _same_number(loss: Loss, situation: Situation) -> Iterator[Explanation]:
+    """The departure that gave just the number that the trainer was given."""
+    value = situation.failure.error.obj if isinstance(situation.failure.error, AttributeError) else None
+    known = situation.watch.recorder.departures.numbers
+    record = known.get(value) if isinstance(value, float) else None
+    if record is not None:
+        yield from departures.explanations([record], loss, distance=0)
 
 
 def _plain(starts: list[tuple[Site, ast.AST]], loss: Loss, situation: Situation) -> Finding:

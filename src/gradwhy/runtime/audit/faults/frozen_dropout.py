@@ -20,10 +20,12 @@ def find(case: Case) -> Iterable[Finding]:
         if part in ("", module.root) or not beside or any(m.requires_grad for m in beside):
             continue
         switches = [e for e in case.ledger.events if e.kind == "train" and module.key in e.ids and e.chain]
+        frozen = {m.key for m in beside}
+        # What a package freezes under its adapters is meant to work as it did.
         froze = [
             c
             for c in case.watch.journal.flags.values()
-            if not c.value and c.chain and c.tensors.keys() & {m.key for m in beside}
+            if not c.value and c.chain and c.tensors.keys() & frozen and not c.stacks(frozen)
         ]
         if not froze:
             continue
