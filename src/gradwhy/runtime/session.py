@@ -8,7 +8,8 @@ from types import CodeType, FrameType
 from typing import TYPE_CHECKING, TypeAlias
 
 from gradwhy.findings import Message, Report
-from gradwhy.runtime import arrival, launch, trial, unwind, warned
+from gradwhy.runtime import arrival, launch, ranks, trial, unwind, warned
+from gradwhy.runtime.ranks import joining
 
 if TYPE_CHECKING:
     from gradwhy.runtime.watch import TraceMode, Watch
@@ -89,6 +90,8 @@ def run(
                 trouble.append(fault.with_traceback(None))
         for each in reversed(undo):
             each()
+    if isinstance(error, Exception) and (member := ranks.here()) is not None:
+        joining.failing(member)
     if error is not None and not isinstance(error, (SystemExit, Stopped)):
         launch.report_uncaught(error)
     steps = watches[0].journal.steps if watches else 0
