@@ -202,7 +202,7 @@ def _evidence(states: list[State], seconds: float | None) -> Iterable[Evidence]:
             "passes": first.backwards,
             "steps": first.steps,
         }
-        key = "is-ended" if first.doing == "ended" else "is-in" if first.waits else "is-failed"
+        key = "is-ended" if first.doing == "ended" else "is-in"
         told: dict[str, Argument] = {
             **_who(group), "op": f"{first.op}()", "passes": first.backwards, "steps": first.steps
         }  # fmt: skip
