@@ -15,24 +15,22 @@ from gradwhy.runtime.session import Outcome
 
 def begin(format_name: str, target: Path | None, language: str, stuck_after: float) -> Teller | None:
     """Who tells, where this process is one rank of several; None otherwise. Before the program starts."""
+
+    def say_meanwhile(report: Report) -> None:
+        delivery.deliver(report, format_name, target, language)
+
+    # Processes that the program starts may be ranks even where this one is none.
+    standing.Settings.seconds, standing.Settings.tell = stuck_after, say_meanwhile
     member = ranks.enter()
-    if member is None:
-        return None
-    teller = Teller(member, format_name, target, language)
-    standing.Settings.seconds, standing.Settings.tell = stuck_after, teller.say_meanwhile
-    return teller
+    return Teller(member, format_name, target, language) if member is not None else None
 
 
 class Teller:
-    """What one rank says while the program runs and at its end."""
+    """What one rank says at the end of the program."""
 
     def __init__(self, member: Member, format_name: str, target: Path | None, language: str) -> None:
         self.member = member
         self.format_name, self.target, self.language = format_name, target, language
-
-    def say_meanwhile(self, report: Report) -> None:
-        """Tell of ranks that wait for each other, while they do."""
-        delivery.deliver(report, self.format_name, self.target, self.language)
 
     def conclude(self, outcome: Outcome, tried: bool) -> None:
         """Tell what all ranks have found. ``tried`` says whether fixes were to be tried, which can't be done here.

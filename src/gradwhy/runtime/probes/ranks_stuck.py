@@ -12,6 +12,8 @@ from gradwhy.runtime.ranks import diverging, here, standing
 from gradwhy.runtime.ranks.board import Gone
 
 SYMPTOM = "ranks-stuck"
+# A rank that was killed is waited for in the same way: then nothing in the program is to blame.
+MAY_BE_SILENT = True
 # What gloo says (torch's third_party/gloo: transport/tcp/pair.cc, unbound_buffer.cc).
 _LOST = re.compile(
     r"Timed out waiting \d+ms for (?:recv|send) operation to complete|Connection (?:closed|reset) by peer \["

@@ -41,7 +41,7 @@ class Board(Protocol):
 class StoreBoard:
     """A connection of our own to the ``TCPStore`` that the job itself uses, under a prefix of our own.
 
-    It does not count as a worker (``wait_for_workers=False``), and does not need a process group. Two threads may use it in turns.
+    It does not count as a worker (``wait_for_workers=False``), and does not need a process group. Threads may use it in turns.
     (torch/distributed/rendezvous.py: where a job's store is.)
     """
 

@@ -148,12 +148,16 @@ def joined(found: Mapping[int, Report], size: int) -> Report:
             first.setdefault(_key(finding), finding)
     findings = tuple(_placed(first[key], sorted(set(each)), size) for key, each in ranks.items())
     lowest = found[min(found)]
+    notes = dict.fromkeys(each for rank in sorted(found) for each in found[rank].notes)
+    if findings:
+        # Ranks that fail since another one did have no cause of their own.
+        notes = dict.fromkeys(each for each in notes if each.id != "words.no-answer")
     with_some = next((found[rank] for rank in sorted(found) if found[rank].findings), lowest)
     return replace(
         with_some,
         findings=findings,
         skipped=tuple(dict.fromkeys(each for rank in sorted(found) for each in found[rank].skipped)),
-        notes=tuple(dict.fromkeys(each for rank in sorted(found) for each in found[rank].notes)),
+        notes=tuple(notes),
         environment={**with_some.environment, "ranks": f"{spans(found)} of {size}"},
     )
 
