@@ -33,7 +33,7 @@ for step in range(3):
 """
 
 REPORT = """\
-error[argmax] `loss` has no gradient path to any parameter                                train.py:15
+error[argmax] `loss` has no gradient path to any parameter                               train.py:15
   14 | out = model(torch.randn(8, 4))    tracked, from 2 parameters of `model`
   15 | pred = out.argmax(1).float()      the path ends here: `argmax` returns indices
      |        ^^^^^^^^^^^^^

@@ -90,10 +90,10 @@ def run(
                 trouble.append(fault.with_traceback(None))
         for each in reversed(undo):
             each()
-    if isinstance(error, Exception) and (member := ranks.here()) is not None:
-        joining.failing(member)
     if error is not None and not isinstance(error, (SystemExit, Stopped)):
         launch.report_uncaught(error)
+    if isinstance(error, Exception) and (member := ranks.here()) is not None:
+        joining.failing(member)
     steps = watches[0].journal.steps if watches else 0
     return Outcome(error, _report(None if isinstance(error, Stopped) else error, watches, trouble), steps)
 
