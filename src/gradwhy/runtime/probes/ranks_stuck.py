@@ -38,10 +38,10 @@ def diagnose(situation: Situation) -> list[Finding]:
         states = _all(mine.member.size, mine)
     except Gone:
         return []
-    if len(states) < mine.member.size or any(state.doing == "failed" for state in states):
-        # One that failed by itself, or was ended, is the cause: its own report says why.
+    if any(state.doing == "failed" for state in states):
+        # One that failed by itself is the cause: its own report says why.
         return []
-    found = diverging.finding(states)
+    found = diverging.finding(states, mine.member.size)
     return [found] if found is not None else []
 
 

@@ -41,14 +41,17 @@ class Apart:
     seen: bool = True
 
 
-def finding(states: Iterable[State], seconds: float | None = None) -> Finding | None:
-    """What sets the ranks apart, None where nothing does. ``seconds`` is for how long each has waited at least."""
+def finding(states: Iterable[State], size: int, seconds: float | None = None) -> Finding | None:
+    """What sets the ranks of a job of ``size`` apart, None where nothing does. ``seconds``: how long each has waited at least.
+
+    Where not all ranks are known, only one that has ended is told of: what it did is final, whatever the others do.
+    """
     known = sorted(states, key=lambda state: state.rank)
     if len(known) < 2 or not any(state.waits for state in known):
         return None
-    for look in (_skipped, _shorter, _unused, _elsewhere):
+    for look in (_skipped, _shorter, _unused, _elsewhere) if len(known) == size else (_skipped, _shorter):
         apart = look(known)
-        if apart is not None:
+        if apart is not None and (len(known) == size or all(state.doing == "ended" for state in apart.others)):
             return _told(apart, known, seconds)
     return None
 

@@ -175,7 +175,7 @@ class Standing:
         if any(each.doing == "failed" for each in states):
             # Its own report says why.
             return whole
-        finding = diverging.finding(states, Settings.seconds)
+        finding = diverging.finding(states, self.member.size, Settings.seconds)
         tell = Settings.tell
         if finding is not None and tell is not None and self.member.board.claim(f"stuck/{_short(whole)}"):
             counts = {"operations": self.watch.recorder.operations, "parameters": 0, "steps": state.steps}
@@ -237,8 +237,11 @@ def ended(member: Member, error: BaseException | None) -> None:
 # -- reading a stack
 
 _BACKWARD = ("/torch/autograd/__init__.py", "/torch/autograd/graph.py")
-_COLLECTIVE = ("/torch/distributed/",)
+_COLLECTIVE = ("/torch/distributed/distributed_c10d.py", "/torch/distributed/_functional_collectives.py")
 _FORWARD = ("/torch/nn/parallel/distributed.py",)
+# The innermost frame has to be one of those that call into C++ to wait: torch.distributed also writes files and computes.
+_WAITS = (*_BACKWARD, *_COLLECTIVE, *_FORWARD)
+_CALLS_CPP = "/torch/_ops.py"
 # Frames that stand around the function that was called.
 _AROUND = frozenset({"wrapper", "inner", "_fn"})
 
@@ -253,14 +256,19 @@ def read_stack(frames: Iterable[tuple[str, str, Site]]) -> tuple[Doing, str, Sit
     """The same, from (file, function, site) of each frame, the innermost first."""
     doing: Doing = "other"
     op = ""
+    innermost = True
     for filename, name, site in frames:
         if is_user_file(filename):
             return doing, op, site
         path = filename.replace("\\", "/")
+        if innermost and not path.endswith(_CALLS_CPP):
+            if not path.endswith(_WAITS):
+                return "other", "", None
+            innermost = False
         if path.endswith(_BACKWARD) and name in ("backward", "grad", "_engine_run_backward"):
             doing, op = "backward", "backward" if name != "grad" else "grad"
-        elif doing != "backward" and any(part in path for part in _COLLECTIVE):
-            doing, op = "collective", op if name in _AROUND and op else name
         elif doing != "backward" and path.endswith(_FORWARD):
             doing, op = "forward", "forward"
+        elif doing not in ("backward", "forward") and "/torch/distributed/" in path:
+            doing, op = "collective", op if name in _AROUND and op else name
     return doing, op, None
