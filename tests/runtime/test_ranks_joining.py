@@ -62,7 +62,7 @@ def take_all(folder: Path, found: list[Report], size: int) -> list[joining.Turn]
 
     def one(rank: int) -> None:
         member = Member(rank, size, FolderBoard(str(folder)))
-        joining.failing(member)
+        joining.coming(member)
         turns[rank] = joining.take(member, found[rank])
         turns[rank].done()
 
@@ -85,7 +85,7 @@ def test_a_rank_that_comes_late_tells_what_is_new_only(tmp_path: Path, monkeypat
     board = FolderBoard(str(tmp_path))
     turns = []
     for rank, found in enumerate([report(finding()), report(finding()), report(finding("argmax"))]):
-        joining.failing(member := Member(rank, 4, board))
+        joining.coming(member := Member(rank, 4, board))
         turns.append(joining.take(member, found))
         turns[-1].done()
     fresh = [turn.fresh and [each.cause for each in turn.fresh.findings] for turn in turns]
@@ -105,7 +105,7 @@ def test_a_rank_that_was_to_tell_and_died_is_replaced(tmp_path: Path, monkeypatc
 
 def test_a_board_that_is_gone_leaves_each_rank_to_itself(tmp_path: Path) -> None:
     member = Member(1, 2, FolderBoard(str(tmp_path / "none")))
-    joining.failing(member)
+    joining.coming(member)
     turn = joining.take(member, report(finding()))
     assert turn.fresh is not None
     assert turn.fresh.findings[0].evidence[0].facts == {"ranks": (1,), "of": 2}
@@ -185,6 +185,9 @@ def test_ranks_that_differ_and_ranks_that_do_not(places: dict[int, Location]) ->
     assert told(*waits, state(1, "ended", None, 4, 3, **lines)) == ("skipped", 3)
     assert told(*waits, state(1, "ended", None, 3, 3, **lines)) == ("shorter", 1)
     assert told(*waits, state(1, "collective", barrier, 3, 3, **lines)) == ("shorter", 1)
+    # One that has got its last part, and one that still waits for it.
+    lags = state(3, "backward", backward, 3, 3, **lines)
+    assert told(*waits, lags, state(1, "ended", None, 3, 3, **lines)) == ("shorter", 1)
     # One that waits inside the loop has left nothing yet: it may be a collective of the forward pass.
     assert told(*waits, state(1, "collective", forward, 4, 3, **lines)) == ("elsewhere", 2)
     # An evaluation that goes forward with gradients is no pass that was left out.

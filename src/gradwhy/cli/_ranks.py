@@ -48,6 +48,8 @@ class Teller:
         standing.ended(self.member, outcome.error)
         if not failed and not self._has_something(outcome.report):
             return
+        if not failed:
+            joining.coming(self.member)
         turn = joining.take(self.member, outcome.report)
         if failed and outcome.error is not None:
             error_file.add(turn.report, outcome.error, self.language, since)

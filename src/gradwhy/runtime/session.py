@@ -93,7 +93,7 @@ def run(
     if error is not None and not isinstance(error, (SystemExit, Stopped)):
         launch.report_uncaught(error)
     if isinstance(error, Exception) and (member := ranks.here()) is not None:
-        joining.failing(member)
+        joining.coming(member)
     steps = watches[0].journal.steps if watches else 0
     return Outcome(error, _report(None if isinstance(error, Stopped) else error, watches, trouble), steps)
 

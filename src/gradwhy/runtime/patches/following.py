@@ -146,7 +146,7 @@ class Followed:
         try:
             from gradwhy.runtime.diagnose import diagnose
 
-            joining.failing(member)
+            joining.coming(member)
             for watch in watches:
                 watch.stop()
                 joining.leave_word(member, diagnose(error, watch))

@@ -89,12 +89,13 @@ def _shorter(states: list[State]) -> Apart | None:
     """Some made fewer passes and are out of the loop: they have ended, or wait behind it."""
     most = max(state.backwards for state in states)
     others = [state for state in states if state.backwards < most and _is_out(state)]
-    rest = [state for state in states if state.backwards == most]
+    # A rank that lags may still be in the pass that the others have made last.
+    rest = [state for state in states if state not in others]
     place = next((state.backward_at for state in (*others, *rest) if state.backward_at is not None), None)
-    if not others or len(others) + len(rest) < len(states) or place is None or any(_is_out(each) for each in rest):
+    if not others or place is None or any(_is_out(each) for each in rest):
         return None
     loop = deciding.loop(place)
-    facts: dict[str, Argument] = {"passes": others[0].backwards, "more": most}
+    facts: dict[str, Argument] = {"passes": max(state.backwards for state in others), "more": most}
     return Apart("shorter", tuple(others), tuple(rest), loop or place, facts, seen=loop is None)
 
 

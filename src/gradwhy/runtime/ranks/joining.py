@@ -37,16 +37,16 @@ class Turn:
     """To be called when it was told."""
 
 
-def failing(member: Member) -> None:
-    """Say that this rank has failed, before its failure is looked into. Never raises."""
+def coming(member: Member) -> None:
+    """Say that this rank will have something to tell, before it is looked into. Never raises."""
     try:
-        member.board.add("failing", 1)
+        member.board.add("coming", 1)
     except Gone:
         return
 
 
 def take(member: Member, report: Report) -> Turn:
-    """Leave the report of this rank on the board, and wait until it was told or is ours to tell. Never raises."""
+    """Leave the report of this rank on the board, after ``coming``; wait until it was told or is ours to tell. Never raises."""
     try:
         return _take(member, report)
     except Gone:
@@ -85,8 +85,7 @@ def _take(member: Member, report: Report) -> Turn:
     told: set[int] = set()
     for number in range(member.size + 1):
         if board.claim(f"turn/{number}"):
-            if number == 0:
-                _wait_for_others(member)
+            _wait_for_others(member)
             found = reports(member) | {member.rank: report}
             whole = joined(found, member.size)
             fresh = _without({rank: each for rank, each in found.items() if rank in told}, found, member.size)
@@ -124,13 +123,13 @@ def _tick(member: Member) -> float:
 
 
 def _wait_for_others(member: Member) -> None:
-    """Until all have left word, or those that failed have and ``WAIT`` is over."""
+    """Until all have left word, or those that said they would have and ``WAIT`` is over."""
     begun = time.monotonic()
     while True:
         posted, waited = member.board.add("posted", 0), time.monotonic() - begun
         if posted >= member.size or waited > _DIAGNOSED:
             return
-        if waited > WAIT and posted >= member.board.add("failing", 0):
+        if waited > WAIT and posted >= member.board.add("coming", 0):
             return
         time.sleep(_tick(member))
 

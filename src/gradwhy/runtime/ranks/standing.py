@@ -237,7 +237,9 @@ def ended(member: Member, error: BaseException | None) -> None:
 # -- reading a stack
 
 _BACKWARD = ("/torch/autograd/__init__.py", "/torch/autograd/graph.py")
-_COLLECTIVE = ("/torch/distributed/distributed_c10d.py", "/torch/distributed/_functional_collectives.py")
+_COLLECTIVE = tuple(
+    f"/torch/distributed/{name}.py" for name in ("distributed_c10d", "_functional_collectives", "utils")
+)
 _FORWARD = ("/torch/nn/parallel/distributed.py",)
 # The innermost frame has to be one of those that call into C++ to wait: torch.distributed also writes files and computes.
 _WAITS = (*_BACKWARD, *_COLLECTIVE, *_FORWARD)
