@@ -55,10 +55,16 @@ class Teller:
             error_file.add(turn.report, outcome.error, self.language, since)
         if turn.fresh is None:
             return
-        report = turn.fresh if self.target is None else turn.report
+        target = self.target
+        if turn.alone and target is not None and self.member.rank > 0:
+            # A file is written by one rank at a time.
+            if not turn.fresh.findings:
+                return
+            target = None
+        report = turn.fresh if target is None else turn.report
         if tried and report.findings:
             delivery.say(f"gradwhy: {render.sentence(Message('words.ranks-untried'), self.language)}")
-        if not delivery.deliver(report, self.format_name, self.target, self.language) and failed:
+        if not delivery.deliver(report, self.format_name, target, self.language) and failed:
             told = Message("words.not-mine", dict(report.examined))
             delivery.say(f"gradwhy: {render.sentence(told, self.language)}")
         turn.done()

@@ -9,13 +9,15 @@ import contextlib
 import os
 import socket
 import threading
+import time
 import uuid
 from datetime import timedelta
 from pathlib import Path
 from typing import Any, Protocol
 
-_CONNECT = 1.0
-_ANSWER = timedelta(seconds=2)
+_CONNECT = 2.0
+# Long for a store that is busy or has few cores; one that needs longer is not asked again.
+_ANSWER = timedelta(seconds=10)
 
 
 class Gone(Exception):
@@ -50,10 +52,14 @@ class StoreBoard:
         self._store: Any = None
         self._lock = threading.RLock()
         self._process = os.getpid()
+        self._slow = False
 
     @contextlib.contextmanager
     def _connected(self) -> Any:
         with self._lock:
+            if self._slow:
+                raise Gone("no answer in time")
+            asked = time.monotonic()
             try:
                 # Asked each time: torch writes warnings of its own where a store that it was connected to is gone.
                 socket.create_connection((self._address, self._port), _CONNECT).close()
@@ -63,6 +69,7 @@ class StoreBoard:
                 yield self._store
             except Exception as fault:
                 self._store = None
+                self._slow = time.monotonic() - asked >= _ANSWER.total_seconds()
                 raise Gone(f"{type(fault).__name__}: {fault}") from None
 
     def _connect(self) -> Any:

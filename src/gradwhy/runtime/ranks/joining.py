@@ -35,6 +35,8 @@ class Turn:
     fresh: Report | None
     done: Callable[[], None] = field(default=lambda: None)
     """To be called when it was told."""
+    alone: bool = False
+    """Whether the other ranks could not be reached: one of them may tell too."""
 
 
 def coming(member: Member) -> None:
@@ -51,7 +53,7 @@ def take(member: Member, report: Report) -> Turn:
         return _take(member, report)
     except Gone:
         alone = joined({member.rank: report}, member.size)
-        return Turn(alone, alone)
+        return Turn(alone, alone, alone=True)
 
 
 def leave_word(member: Member, report: Report) -> None:
@@ -103,7 +105,8 @@ def _take(member: Member, report: Report) -> Turn:
             told |= set(said["ranks"])
         if said is not None and member.rank in told:
             return Turn(wire.from_data(said["report"]), None)
-    return Turn(report, joined({member.rank: report}, member.size))
+    alone = joined({member.rank: report}, member.size)
+    return Turn(alone, alone, alone=True)
 
 
 def _wait_for(member: Member, key: str) -> Mapping[str, Any] | None:
