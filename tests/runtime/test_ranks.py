@@ -282,3 +282,13 @@ def test_sharded_parameters_that_are_all_frozen_are_found_by_the_line_that_froze
     line = (tmp_path / "train.py").read_text().splitlines()[finding["at"]["line"] - 1]
     assert line.strip() == "parameter.requires_grad = name not in FROZEN"
     assert finding["path"][0]["note"].startswith("4 parameters of `model`")
+
+
+def test_a_program_that_ends_before_it_imports_torch_is_not_made_to(tmp_path: Path) -> None:
+    write(
+        tmp_path,
+        "import atexit, sys\natexit.register(lambda: print('torch' in sys.modules))\nraise KeyError\n",
+        head="",
+    )
+    job = torchrun(tmp_path, 2)
+    assert (job.returncode, job.stdout.split()) == (1, ["False", "False"])

@@ -21,7 +21,7 @@ import torch.multiprocessing
 from gradwhy.findings import Report, wire
 from gradwhy.runtime import unwind, warned
 from gradwhy.runtime.patches import unwatched
-from gradwhy.runtime.ranks import Member, joining, place, standing
+from gradwhy.runtime.ranks import Member, joining, leave, place, standing
 from gradwhy.runtime.ranks.board import Board, FolderBoard
 from gradwhy.source import text
 
@@ -124,6 +124,8 @@ class Followed:
             from gradwhy.runtime.watch import Watch
 
             text.STARTED_IN = self.started_in
+            # A forked process would else be the rank that its parent is.
+            leave()
             if self.number > 1:
                 place(member)
                 standing.Settings.seconds = self.stuck_after
@@ -132,7 +134,8 @@ class Followed:
                 watch = _here[0]
                 watch.trace, watch.recorder.active = self.trace, True
                 watch.unwatched = unwatched.Unwatched()
-                watch.patch_as_rank()
+                if self.number > 1:
+                    watch.patch_as_rank()
                 return [watch]
             unwind.clean_what_is_printed()
             warned.place_truly()

@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import os
 import socket
+import sys
 import threading
 import time
 import uuid
@@ -16,6 +17,8 @@ from pathlib import Path
 from typing import Any, Protocol
 
 _CONNECT = 2.0
+# A store that has answered this short a time ago is there.
+_SURE = 0.5
 # Long for a store that is busy or has few cores; one that needs longer is not asked again.
 _ANSWER = timedelta(seconds=10)
 
@@ -53,6 +56,7 @@ class StoreBoard:
         self._lock = threading.RLock()
         self._process = os.getpid()
         self._slow = False
+        self._seen = float("-inf")
 
     @contextlib.contextmanager
     def _connected(self) -> Any:
@@ -61,19 +65,23 @@ class StoreBoard:
                 raise Gone("no answer in time")
             asked = time.monotonic()
             try:
-                # Asked each time: torch writes warnings of its own where a store that it was connected to is gone.
-                socket.create_connection((self._address, self._port), _CONNECT).close()
+                if asked - self._seen > _SURE:
+                    # torch writes warnings of its own where a store that it was connected to is gone.
+                    socket.create_connection((self._address, self._port), _CONNECT).close()
                 if self._store is None or self._process != os.getpid():
                     self._process = os.getpid()
                     self._store = self._connect()
                 yield self._store
+                self._seen = time.monotonic()
             except Exception as fault:
                 self._store = None
                 self._slow = time.monotonic() - asked >= _ANSWER.total_seconds()
                 raise Gone(f"{type(fault).__name__}: {fault}") from None
 
     def _connect(self) -> Any:
-        # Imported here: a job that has not imported torch has no store either.
+        if "torch" not in sys.modules:
+            # A program that has not come to import it needs nothing of it from us.
+            raise Gone("torch is not imported")
         from torch.distributed import PrefixStore, TCPStore
 
         store = TCPStore(self._address, self._port, is_master=False, timeout=_ANSWER, wait_for_workers=False)
