@@ -266,6 +266,11 @@ BARRIER = [("distributed/distributed_c10d.py", "barrier"), ("distributed/c10d_lo
             "collective",
             "all_reduce",
         ),
+        (
+            [("distributed/distributed_c10d.py", "all_gather"), ("distributed/fsdp/x.py", "pre")],
+            "collective",
+            "all_gather",
+        ),
         # What computes, or writes a checkpoint, does not wait.
         ([("nn/modules/linear.py", "forward"), ("nn/parallel/distributed.py", "forward")], "other", ""),
         ([("serialization.py", "save"), ("distributed/checkpoint/state_dict_saver.py", "save")], "other", ""),

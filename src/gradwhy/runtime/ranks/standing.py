@@ -271,6 +271,6 @@ def read_stack(frames: Iterable[tuple[str, str, Site]]) -> tuple[Doing, str, Sit
             doing, op = "backward", "backward" if name != "grad" else "grad"
         elif doing != "backward" and path.endswith(_FORWARD):
             doing, op = "forward", "forward"
-        elif doing not in ("backward", "forward") and "/torch/distributed/" in path:
+        elif doing not in ("backward", "forward") and path.endswith(_COLLECTIVE):
             doing, op = "collective", op if name in _AROUND and op else name
     return doing, op, None
