@@ -163,7 +163,9 @@ def _told(apart: Apart, states: list[State], seconds: float | None) -> Finding:
     source = text.read(apart.at.file)
     subject = source.line(apart.at.line).strip() if source is not None else ""
     steps = [*apart.steps]
-    if (apart.at.file, apart.at.line) not in {(step.at.file, step.at.line) for step in steps}:
+    standing = {(state.at.file, state.at.line) for state in states if state.waits and state.at is not None}
+    told = {(step.at.file, step.at.line) for step in steps} | (standing if not apart.steps else set())
+    if (apart.at.file, apart.at.line) not in told:
         steps.insert(0, Step(at=apart.at, note=Message(f"{CAUSE}.here-{apart.key}", facts)))
     for group in _alike(states):
         if group[0].at is not None and group[0].waits:
