@@ -42,6 +42,7 @@ lint: $(STAMPS)/lint $(STAMPS)/test
 bench: $(STAMPS)/example
 	$(BIN)/python benchmarks/overhead.py
 	$(BIN)/python benchmarks/memory.py
+	$(BIN)/python benchmarks/ddp_overhead.py
 	$(BIN)/python benchmarks/findings.py --trace auto
 	$(BIN)/python benchmarks/findings.py --trace never
 

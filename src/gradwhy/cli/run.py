@@ -12,7 +12,7 @@ from typing import Any
 import click
 
 from gradwhy.catalog import render
-from gradwhy.cli import _fixing
+from gradwhy.cli import _fixing, _ranks
 from gradwhy.findings import Message
 from gradwhy.report import delivery, formats
 from gradwhy.runtime import launch, session
@@ -38,6 +38,9 @@ from gradwhy.runtime import launch, session
               "made it. Records each step.")  # fmt: skip
 @click.option("--verify", is_flag=True, help="Try each fix: run the program again with it, up to the step that failed. "
               "What the program writes until then, it writes again.")  # fmt: skip
+@click.option("--stuck-after", metavar="SECONDS", type=click.FloatRange(min=0), default=30, show_default=True,
+              envvar="GRADWHY_STUCK_AFTER", help="Where several ranks run the program: say which one is missing when a "
+              "backward pass or collective has waited this long; 0 for never.")  # fmt: skip
 @_fixing.options(
     fix="Correct the files: make the fixes, run the program again with them up to its first complete step, and go on until it "
     "trains. Written if that works.",
@@ -54,6 +57,7 @@ def command(
     trace: Any,
     nan: bool,
     verify: bool,
+    stuck_after: float,
     fix: bool,
     unsafe_fixes: bool,
     diff: bool,
@@ -71,6 +75,7 @@ def command(
     program = launch.Program(script, arguments, module)
     folder = str(Path.cwd())
     target = output.absolute() if output is not None else None
+    teller = _ranks.begin(format_name, target, language, stuck_after)
     try:
         outcome = session.run(program, trace, nan)
     except launch.CannotRun as error:
@@ -83,6 +88,9 @@ def command(
         )
         return 2
     wanted = _fixing.Wanted(fix, unsafe_fixes, diff)
+    if teller is not None:
+        teller.conclude(outcome, tried=verify or wanted.anything)
+        return functools.partial(launch.end_like, outcome.error)
     try:
         repair = None
         if wanted.anything and outcome.report.findings:

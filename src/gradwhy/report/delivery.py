@@ -64,7 +64,9 @@ def say(text: str, stream: Any = None) -> None:
     encoding = getattr(stream, "encoding", None) or "utf-8"
     safe = text.rstrip("\n").encode(encoding, "backslashreplace").decode(encoding)
     try:
-        print(safe, file=stream, flush=True)
+        # One write: what other processes say to the same terminal comes before it or after it.
+        stream.write(f"{safe}\n")
+        stream.flush()
     except (OSError, ValueError):
         return
 

@@ -34,7 +34,7 @@ def diagnose(error: BaseException | None, watch: Watch) -> Report:
                 findings += probe.diagnose(Situation(failure, watch, names))
             except Exception as fault:
                 notes.append(_own_fault(fault))
-        if probes and not findings:
+        if not findings and any(not getattr(probe, "MAY_BE_SILENT", False) for probe in probes):
             notes.append(Message("words.no-answer", {"operations": watch.recorder.operations}))
     findings += watch.silent
     known = {(each.cause, each.at.file, each.at.line) for finding in findings for each in (finding, *finding.related)}
@@ -78,6 +78,8 @@ def _of_a_process(error: BaseException | None, watch: Watch, notes: list[Message
     if found is None:
         return None
     index, report = found
+    if index < 0:
+        return report
     return replace(report, notes=(*report.notes, Message("words.in-process", {"index": index})))
 
 

@@ -22,6 +22,8 @@ _STACKS_KEPT = 16
 # Frames that stand between a context manager's call and the person who wrote it.
 _MACHINERY = ("torch/autograd/grad_mode.py", "torch/utils/_contextlib.py", "torch/_C/", "contextlib.py")
 
+_SHARDING = "/torch/distributed/fsdp/"
+
 
 @dataclass(slots=True)
 class GradScope:
@@ -137,6 +139,8 @@ class Journal:
         self.steps = 0
         self.cleared: set[int] = set()
         self.device_moves: list[tuple[Site, ...]] = []
+        self.stand_ins: dict[int, int] = {}
+        """id of a parameter that a sharded one is computed with -> id of that one, which the model and the optimizer have."""
         self.order = 0
         self._times: dict[tuple[tuple[int, int], ...], int] = {}
         self._unwound: tuple[int, GradScope | None] = (0, None)
@@ -144,6 +148,16 @@ class Journal:
     def next_order(self) -> int:
         self.order += 1
         return self.order
+
+    def key(self, tensor: Any) -> int:
+        """The id by which a parameter is known."""
+        return self.stand_ins.get(id(tensor), id(tensor))
+
+    def became(self, old: Any, new: Any) -> None:
+        """A parameter that another one takes the place of, in its model and here."""
+        for change in self.flags.values():
+            if id(old) in change.tensors:
+                change.tensors[id(new)] = change.tensors.pop(id(old))
 
     # -- grad mode
 
@@ -210,6 +224,9 @@ class Journal:
     # -- the rest
 
     def flag_changed(self, tensor: Any, value: bool, is_parameter: bool, frame: FrameType | None) -> None:
+        if frame is not None and _SHARDING in frame.f_code.co_filename.replace("\\", "/"):
+            # A sharded parameter's flag is handed on to the one that is computed with.
+            return
         # The same helper called from elsewhere is another change: the call is what a person would edit.
         chain = user_chain(frame)
         if not chain:
@@ -217,7 +234,7 @@ class Journal:
         key = (tuple((id(site.code), site.lasti) for site in chain), value)
         change = self.flags.setdefault(key, FlagChange(chain, value, 0))
         change.order, change.sequence = self.next_order(), sequence_now()
-        change.tensors[id(tensor)] = is_parameter
+        change.tensors[self.key(tensor)] = is_parameter
         change.wrote(tensor, _inside_a_package(frame))
 
     def optimizer_made(self, optimizer: object, frame: FrameType | None) -> None:

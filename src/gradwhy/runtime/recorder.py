@@ -184,7 +184,7 @@ class Recorder(TorchFunctionMode):  # type: ignore[misc]
                     if tensor.requires_grad:
                         inputs.append(Input(slot, tensor))
                     elif isinstance(tensor, Parameter):
-                        frozen.append(id(tensor))
+                        frozen.append(self.journal.key(tensor))
                     else:
                         entry = records.get(id(tensor))
                         if entry is None or entry[0]() is not tensor:
@@ -275,7 +275,7 @@ class Recorder(TorchFunctionMode):  # type: ignore[misc]
         times, leaves = self._walked.get(key, (0, ()))
         tensor = tracked.reference() if tracked.reference is not None else None
         if times < 2 and tensor is not None:
-            leaves = tuple(id(leaf) for leaf in graph.leaves(tensor))
+            leaves = tuple(self.journal.key(leaf) for leaf in graph.leaves(tensor))
             self._walked[key] = (times + 1, leaves)
         return leaves
 

@@ -8,7 +8,8 @@ from types import CodeType
 from typing import TYPE_CHECKING
 
 from gradwhy.findings import Report
-from gradwhy.runtime import arrival, embedded, launch, trial
+from gradwhy.runtime import arrival, embedded, launch, ranks, trial
+from gradwhy.runtime.ranks import joining
 
 if TYPE_CHECKING:
     from gradwhy.runtime.watch import TraceMode
@@ -58,6 +59,8 @@ def run(
         if error is not None and not isinstance(error, (SystemExit, Stopped)):
             launch.report_uncaught(error)
             embedded.mark_told(error)
+        if isinstance(error, Exception) and (member := ranks.here()) is not None:
+            joining.coming(member)
     return Outcome(error, _report(None if isinstance(error, Stopped) else error, listening), listening.steps)
 
 

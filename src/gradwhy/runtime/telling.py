@@ -167,7 +167,8 @@ def _bound_nearby(site: Site | None, record: Record) -> Location | None:
 
 def _tracked(before: Input, situation: Situation, symptom: str) -> Message:
     tensor = before.reference() if before.reference is not None else None
-    ids = [id(leaf) for leaf in graph.leaves(tensor)] if tensor is not None else list(before.leaves)
+    key = situation.watch.journal.key
+    ids = [key(leaf) for leaf in graph.leaves(tensor)] if tensor is not None else list(before.leaves)
     owner = situation.names.owner_of(ids)
     count = sum(key in situation.names.owners for key in ids)
     if owner and count:

@@ -29,6 +29,7 @@ from gradwhy.runtime.patches import (
     following,
     nonfinite,
     parallel,
+    ranks,
     scaling,
     switching,
     unwatched,
@@ -110,6 +111,11 @@ class Watch:
         patch = load()
         kept = self._module_patches if getattr(patch, "TRACED", False) else self._patches
         kept.append(patch.install(self))
+
+    def patch_as_rank(self) -> None:
+        """In a forked process that is one rank of several, which its parent was not."""
+        self.thread = threading.get_ident()
+        self._patches.append(ranks.install(self))
 
     def _leaf_loss(self, tensor: Any, record: Record, frame: FrameType) -> None:
         # One such loss says it all; each further step would say it again.

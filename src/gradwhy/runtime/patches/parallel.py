@@ -36,6 +36,8 @@ class Wrapped:
         self.started = self.ended = -1
         """The number of the next graph node when the last forward pass began, and when it was over."""
         self.ever_used: set[int] = set()
+        self.forwards = 0
+        """Forward passes with gradients."""
 
 
 class Parallel:
@@ -58,6 +60,7 @@ class Parallel:
             known.ever_used |= known.forward.parameters.keys()
         known.called, known.began = user_chain(frame), self._watch.journal.next_order()
         known.started = sequence_now()
+        known.forwards += torch.is_grad_enabled()
         known.forward = Trail(known.began) if self._watch.recording else None
         if known.forward is not None:
             self._watch.recorder.trails.append(known.forward)
@@ -67,6 +70,10 @@ class Parallel:
         if known is not None:
             self._drop(known.forward)
             known.ended = sequence_now()
+
+    def named(self, model: Any) -> list[tuple[str, int]]:
+        """(name, id) of the parameters that the reducer counts."""
+        return [(name, id(parameter)) for name, parameter in counted(model)]
 
     def _drop(self, trail: Trail | None) -> None:
         recorder = self._watch.recorder

@@ -1,0 +1,206 @@
+"""One report of what several ranks found: the same fault on several ranks is one finding that says on which.
+
+How the ranks agree on who tells it: each leaves its report on the board and claims the turn; whoever gets it waits briefly
+for the others, tells, and leaves word of whose reports were in it. Those wait for that word, since the first process that ends
+makes a launcher end all others.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from gradwhy.findings import Evidence, Finding, Message, Report, wire
+from gradwhy.findings.evidence import Scalar
+from gradwhy.runtime.ranks.board import Gone
+from gradwhy.runtime.ranks.job import Member
+
+WAIT = 1.0
+"""Seconds that the one who tells waits for ranks that have not failed."""
+_DIAGNOSED = 10.0
+"""Seconds that it waits for ranks that have failed and are still looking into it."""
+_TOLD = 15.0
+"""Seconds after which one that was to tell counts as gone."""
+
+
+@dataclass(slots=True)
+class Turn:
+    """What this rank is to tell. ``report`` joins all ranks that are known, ``fresh`` what no rank has told before: None where
+    another rank tells it."""
+
+    report: Report
+    fresh: Report | None
+    done: Callable[[], None] = field(default=lambda: None)
+    """To be called when it was told."""
+    alone: bool = False
+    """Whether the other ranks could not be reached: one of them may tell too."""
+
+
+def coming(member: Member) -> None:
+    """Say that this rank will have something to tell, before it is looked into. Never raises."""
+    try:
+        member.board.add("coming", 1)
+    except Gone:
+        return
+
+
+def take(member: Member, report: Report) -> Turn:
+    """Leave the report of this rank on the board, after ``coming``; wait until it was told or is ours to tell. Never raises."""
+    try:
+        return _take(member, report)
+    except Gone:
+        alone = joined({member.rank: report}, member.size)
+        return Turn(alone, alone, alone=True)
+
+
+def leave_word(member: Member, report: Report) -> None:
+    """For a rank that never tells: the process that started it does. Waits as the one who tells would. Never raises."""
+    try:
+        _post(member, report)
+        _wait_for_others(member)
+    except Gone:
+        return
+
+
+def reports(member: Member) -> dict[int, Report]:
+    """What is on the board. Raises Gone."""
+    found: dict[int, Report] = {}
+    for rank in range(member.size):
+        text = member.board.read(f"report/{rank}")
+        if text is not None:
+            found[rank] = wire.from_data(json.loads(text))
+    return found
+
+
+def _post(member: Member, report: Report) -> None:
+    data = wire.to_data(report, lambda message: message.id)
+    member.board.post(f"report/{member.rank}", json.dumps(data))
+    member.board.add("posted", 1)
+
+
+def _take(member: Member, report: Report) -> Turn:
+    board = member.board
+    _post(member, report)
+    told: set[int] = set()
+    for number in range(member.size + 1):
+        if board.claim(f"turn/{number}"):
+            _wait_for_others(member)
+            found = reports(member) | {member.rank: report}
+            whole = joined(found, member.size)
+            fresh = _without({rank: each for rank, each in found.items() if rank in told}, found, member.size)
+            word = json.dumps({"ranks": sorted(found), "report": wire.to_data(whole, lambda message: message.id)})
+
+            def done(key: str = f"told/{number}", word: str = word) -> None:
+                try:
+                    board.post(key, word)
+                except Gone:
+                    return
+
+            return Turn(whole, fresh, done)
+        said = _wait_for(member, f"told/{number}")
+        if said is not None:
+            told |= set(said["ranks"])
+        if said is not None and member.rank in told:
+            return Turn(wire.from_data(said["report"]), None)
+    alone = joined({member.rank: report}, member.size)
+    return Turn(alone, alone, alone=True)
+
+
+def _wait_for(member: Member, key: str) -> Mapping[str, Any] | None:
+    end = time.monotonic() + _TOLD
+    while time.monotonic() < end:
+        text = member.board.read(key)
+        if text is not None:
+            found: Mapping[str, Any] = json.loads(text)
+            return found
+        time.sleep(_tick(member))
+    return None
+
+
+def _tick(member: Member) -> float:
+    """Seconds between two looks: with many ranks the store has other things to do."""
+    return min(0.02 * (1 + member.size / 16), 0.5)
+
+
+def _wait_for_others(member: Member) -> None:
+    """Until all have left word, or those that said they would have and ``WAIT`` is over."""
+    begun = time.monotonic()
+    while True:
+        posted, waited = member.board.add("posted", 0), time.monotonic() - begun
+        if posted >= member.size or waited > _DIAGNOSED:
+            return
+        if waited > WAIT and posted >= member.board.add("coming", 0):
+            return
+        time.sleep(_tick(member))
+
+
+# -- joining
+
+
+def joined(found: Mapping[int, Report], size: int) -> Report:
+    """One report of those of several ranks, the lowest rank's findings first."""
+    ranks: dict[object, list[int]] = {}
+    first: dict[object, Finding] = {}
+    for rank in sorted(found):
+        for finding in found[rank].findings:
+            ranks.setdefault(_key(finding), []).append(rank)
+            first.setdefault(_key(finding), finding)
+    findings = tuple(_placed(first[key], sorted(set(each)), size) for key, each in ranks.items())
+    lowest = found[min(found)]
+    notes = dict.fromkeys(each for rank in sorted(found) for each in found[rank].notes)
+    if findings:
+        # Ranks that fail since another one did have no cause of their own.
+        notes = dict.fromkeys(each for each in notes if each.id != "words.no-answer")
+    with_some = next((found[rank] for rank in sorted(found) if found[rank].findings), lowest)
+    return replace(
+        with_some,
+        findings=findings,
+        skipped=tuple(dict.fromkeys(each for rank in sorted(found) for each in found[rank].skipped)),
+        notes=tuple(notes),
+        environment={**with_some.environment, "ranks": f"{spans(found)} of {size}"},
+    )
+
+
+def _without(before: Mapping[int, Report], found: Mapping[int, Report], size: int) -> Report | None:
+    """What the others of ``found`` add; None where that is nothing."""
+    known = {_key(finding) for report in before.values() for finding in report.findings}
+    rest = {
+        rank: replace(report, findings=tuple(each for each in report.findings if _key(each) not in known))
+        for rank, report in found.items()
+        if rank not in before
+    }
+    if not rest or (before and not any(report.findings for report in rest.values())):
+        return None
+    return joined(rest, size)
+
+
+def _key(finding: Finding) -> object:
+    return finding.cause, finding.symptom, finding.severity, finding.at.file, finding.at.line
+
+
+def _placed(finding: Finding, ranks: list[int], size: int) -> Finding:
+    if any(each.subject == "ranks" for each in finding.evidence):
+        return finding
+    key = "all" if len(ranks) == size else "some" if len(ranks) > 1 else "one"
+    said = {
+        "all": Message("words.ranks-all", {"ranks": spans(ranks)}),
+        "some": Message("words.ranks-some", {"ranks": spans(ranks), "of": size}),
+        "one": Message("words.ranks-one", {"rank": ranks[0], "of": size}),
+    }
+    facts: dict[str, Scalar] = {"ranks": tuple(ranks), "of": size}
+    seen = Evidence(kind="value", subject="ranks", facts=facts, claim=said[key])
+    return replace(finding, evidence=(seen, *finding.evidence))
+
+
+def spans(ranks: Iterable[int]) -> str:
+    """ "0-3, 5" for 0, 1, 2, 3 and 5."""
+    parts: list[list[int]] = []
+    for rank in sorted(set(ranks)):
+        if parts and parts[-1][-1] == rank - 1:
+            parts[-1].append(rank)
+        else:
+            parts.append([rank])
+    return ", ".join(str(part[0]) if len(part) == 1 else f"{part[0]}-{part[-1]}" for part in parts)
