@@ -64,10 +64,10 @@ class FlagChange:
     def parameters(self) -> int:
         return sum(self.tensors.values())
 
-    def wrote(self, tensor: Any, stack: tuple[Site, ...]) -> None:
+    def wrote(self, tensor: int, stack: tuple[Site, ...]) -> None:
         key = tuple((id(site.code), site.lasti) for site in stack)
         if stack and (key in self.inside or len(self.inside) < _STACKS_KEPT):
-            self.inside.setdefault(key, (stack, set()))[1].add(id(tensor))
+            self.inside.setdefault(key, (stack, set()))[1].add(tensor)
 
     def stacks(self, ids: Collection[int]) -> tuple[tuple[Site, ...], ...]:
         """The calls inside packages that froze or released one of these tensors."""
@@ -235,7 +235,7 @@ class Journal:
         change = self.flags.setdefault(key, FlagChange(chain, value, 0))
         change.order, change.sequence = self.next_order(), sequence_now()
         change.tensors[self.key(tensor)] = is_parameter
-        change.wrote(tensor, _inside_a_package(frame))
+        change.wrote(self.key(tensor), _inside_a_package(frame))
 
     def optimizer_made(self, optimizer: object, frame: FrameType | None) -> None:
         self.optimizers = [record for record in self.optimizers if record.reference() is not None]

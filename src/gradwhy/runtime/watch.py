@@ -13,14 +13,13 @@ from types import FrameType
 from typing import Any, Literal, TypeAlias
 
 import torch
-from torch.autograd import grad_mode
 from torch.optim import Optimizer
 from torch.optim import optimizer as optimizers
 from torch.utils._device import DeviceContext
 
 from gradwhy.findings import Finding
 from gradwhy.runtime.classes import function_of
-from gradwhy.runtime.journal import Journal, ScopeKind
+from gradwhy.runtime.journal import Journal
 from gradwhy.runtime.patches import (
     Patch,
     all_patches,
@@ -47,7 +46,6 @@ _STEPS_IN_FULL = 2
 SECONDS_IN_FULL = 30.0
 _STEPS_AT_MOST = 50
 
-_OPTIMIZER_FILE = optimizers.__file__
 
 _started: weakref.WeakSet[Watch] = weakref.WeakSet()
 """What is to be told of a fork: Python's own list of whom to tell can't be shortened (``os.register_at_fork``)."""
@@ -99,7 +97,7 @@ class Watch:
 
     def start(self) -> None:
         # What does not fit a version of torch is one thing less to see, and the rest is seen all the same.
-        for patch in (self._patch_grad_modes, self._patch_optimizers, self._patch_modules):
+        for patch in (self._patch_optimizers, self._patch_modules):
             self._quietly(patch)
         for load in all_patches():
             self._quietly(self._install, load)
@@ -206,84 +204,6 @@ class Watch:
                 do(*args)
         except Exception as fault:
             self.recorder.note_fault(fault)
-
-    def _opened(self, kind: ScopeKind, scope: object, enables: bool, frame: FrameType, entered: bool) -> None:
-        self._novel(frame, enables)
-        self.journal.open_scope(kind, scope, enables, frame, entered)
-
-    def _patch_grad_modes(self) -> None:
-        # The contexts switch through set_grad_enabled themselves: such inner calls are not somebody's.
-        inside = False
-
-        def enter(kind: ScopeKind, enables: Callable[[Any], bool]) -> Callable[[Any], Any]:
-            def make(original: Any) -> Any:
-                def __enter__(scope: Any) -> Any:
-                    nonlocal inside
-                    inside = True
-                    try:
-                        result = original(scope)
-                    finally:
-                        inside = False
-                    self._quietly(self._opened, kind, scope, enables(scope), sys._getframe(1), True)
-                    return result
-
-                return __enter__
-
-            return make
-
-        def leave(original: Any) -> Any:
-            def __exit__(scope: Any, *reason: Any) -> Any:
-                nonlocal inside
-                inside = True
-                try:
-                    return original(scope, *reason)
-                finally:
-                    inside = False
-                    self._quietly(self.journal.close_scope, scope, reason[1] if len(reason) > 1 else None)
-
-            return __exit__
-
-        def called(original: Any) -> Any:
-            def __init__(scope: Any, mode: bool) -> None:
-                original(scope, mode)
-                frame = sys._getframe(1)
-                # step() switches off and on in pairs.
-                if not inside and frame.f_code.co_filename != _OPTIMIZER_FILE:
-                    self._quietly(self._opened, "set_grad_enabled", scope, bool(mode), frame, False)
-
-            return __init__
-
-        def entered(original: Any) -> Any:
-            def __enter__(scope: Any) -> Any:
-                result = original(scope)
-                self._quietly(self.journal.enter_scope, scope)
-                return result
-
-            return __enter__
-
-        def decorating(original: Any) -> Any:
-            def __call__(scope: Any, function: Any) -> Any:
-                self._quietly(self.journal.close_scope, scope)
-                return original(scope, function)
-
-            return __call__
-
-        kinds: dict[ScopeKind, Callable[[Any], bool]] = {
-            "no_grad": lambda scope: False,
-            "enable_grad": lambda scope: True,
-            "inference_mode": lambda scope: not scope.mode,
-        }
-        for kind, enables in kinds.items():
-            context = getattr(grad_mode, kind)
-            self._replace(context, "__enter__", enter(kind, enables), self._patches)
-            self._replace(context, "__exit__", leave, self._patches)
-        for name, make in (
-            ("__init__", called),
-            ("__enter__", entered),
-            ("__exit__", leave),
-            ("__call__", decorating),
-        ):
-            self._replace(grad_mode.set_grad_enabled, name, make, self._patches)
 
     def _made(self, optimizer: Optimizer, frame: FrameType) -> None:
         self.journal.optimizer_made(optimizer, frame)
