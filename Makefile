@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMPS := $(VENV)/.installed
 
-.PHONY: all demo test lint bench contract clean
+.PHONY: all demo test lint bench faults contract clean
 
 all: lint test
 
@@ -34,6 +34,10 @@ bench: $(STAMPS)/example
 	$(BIN)/python benchmarks/memory.py
 	$(BIN)/python benchmarks/findings.py --trace auto
 	$(BIN)/python benchmarks/findings.py --trace never
+
+# gradwhy and other tools on real faults, in benchmarks/faults/.venv; takes about an hour and a half and a few GB.
+faults:
+	PYTHON=$(PYTHON) benchmarks/faults/run.sh
 
 # Runs the table of `gradwhy contract` on the torch in .venv, and stores what it did.
 contract: $(STAMPS)/torch
