@@ -1,4 +1,4 @@
-"""The published benchmark of real faults: each case is whole, the scorer counts what it says, and README's tables are the results."""
+"""The published benchmark of real faults: cases are whole, the scorer counts what it says, README's tables are the results."""
 
 from __future__ import annotations
 

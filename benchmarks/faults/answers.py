@@ -134,7 +134,7 @@ def stated(text: str) -> tuple[str, ...]:
 
 
 def traceback_of(stderr: str) -> list[Said]:
-    """The failure as Python shows it: the innermost line of the program, and the exception's text. Nothing where it ended well."""
+    """The failure as Python shows it: the innermost line of the program, and the exception's text; nothing after a good end."""
     at = stderr.rfind("Traceback (most recent call last)")
     if at < 0:
         return []

@@ -1,9 +1,9 @@
 """Calls that a user writes into a program for a tool that has to be called by hand, one file a case in ``calls/``.
 
 Such a file begins with comments: ``# before:`` the first words of the statement in front of which the call is put, ``# nth:``
-which of the statements that begin so (1), ``# times:`` the how-manieth time that it is reached (1); or ``# not applicable:`` and why.
-The rest is run there, with the names that the program has there, ``check`` for the tool's own call, and ``twin``, true in the
-corrected program, for the few calls that must repeat the faulty statement itself. The line numbers stay as they are.
+which of the statements that begin so (1), ``# times:`` on which passage (1); or ``# not applicable:`` and why. The rest is run
+there, with the names that the program has there, ``check`` for the tool's own call, and ``twin``, true in the corrected
+program, for the few calls that must repeat the faulty statement itself. The line numbers stay as they are.
 """
 
 from __future__ import annotations

@@ -1,9 +1,10 @@
-"""Scores tools on the cases in ``cases/``: the line to change, the reason, a correction that works, silence on the corrected twin.
+"""Scores tools on the cases in ``cases/``: the line to change, the reason, a correction that works, silence on the twin.
 
-usage: python score.py [--tool NAME]... [--only PREFIX] [--write]
+usage: python score.py [--tool NAME]... [--only PREFIX]... [--write]
        python score.py --table
 
-Each tool is a file in ``tools/`` with ``ABOUT``, ``PACKAGE`` and ``WAYS``, the ways to use it, and
+Each tool is a file in ``tools/`` with ``ABOUT``, ``PACKAGE``, ``WAYS`` (the ways to use it), perhaps ``PRELOAD`` (modules
+that are imported once and not for each program), and
 
     examine(program, case, way) -> Answer
 
@@ -30,20 +31,20 @@ import importlib.util
 import json
 import platform
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from importlib import metadata
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import tables
-from answers import HERE, Answer, Case, python
+from answers import HERE, WARM, Answer, Case, python
 
 CASES = HERE / "cases"
 RESULTS = HERE / "results.json"
 
 
-def cases(folder: Path = CASES, only: str = "") -> list[Case]:
+def cases(folder: Path = CASES, only: Sequence[str] = ()) -> list[Case]:
     return [
         Case(
             meta.stem,
@@ -51,7 +52,8 @@ def cases(folder: Path = CASES, only: str = "") -> list[Case]:
             meta.with_suffix(".py"),
             meta.with_name(f"{meta.stem}.fixed.py"),
         )
-        for meta in sorted(folder.glob(f"{only}*.json"))
+        for meta in sorted(folder.glob("*.json"))
+        if meta.stem.startswith(tuple(only) or "")
     ]
 
 
@@ -127,6 +129,7 @@ def version(package: str | None) -> str:
 def run(tool: ModuleType, chosen: Iterable[Case]) -> dict[str, Any]:
     """The record of each way of a tool, by its name."""
     records = {}
+    WARM.restart(getattr(tool, "PRELOAD", ()))
     for way in tool.WAYS:
         rows = {}
         for case in chosen:
@@ -139,7 +142,7 @@ def run(tool: ModuleType, chosen: Iterable[Case]) -> dict[str, Any]:
 def main() -> None:
     parser = argparse.ArgumentParser(usage=__doc__)
     parser.add_argument("--tool", action="append", default=[])
-    parser.add_argument("--only", default="")
+    parser.add_argument("--only", action="append", default=[])
     parser.add_argument("--write", action="store_true")
     parser.add_argument("--table", action="store_true")
     asked = parser.parse_args()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import importlib
 import json
 import os
 import runpy
@@ -24,9 +25,15 @@ SECONDS = 180
 
 def serve() -> None:
     import torch
-    import torch.distributed  # noqa: F401  # what optimizers import when they are first used
+
+    # What optimizers, the compiler and DDP import when they are first used: once here, and not in each fork.
+    import torch._dynamo.backends.debugging
+    import torch._functorch.aot_autograd
+    import torch.distributed.tensor
 
     torch.set_num_threads(1)
+    for name in sys.argv[1:]:
+        importlib.import_module(name)
     for line in sys.stdin:
         order = json.loads(line)
         child = os.fork()
@@ -81,12 +88,19 @@ class Warm:
     """The other end: one server, started when it is first asked."""
 
     server: subprocess.Popen[str] | None = None
+    preload: tuple[str, ...] = ()
+
+    def restart(self, preload: tuple[str, ...] = ()) -> None:
+        """A new one for the next script, which has these modules too."""
+        if self.server is not None:
+            self.server.communicate()
+        self.server, self.preload = None, preload
 
     def run(self, arguments: list[str], folder: Path, warn: bool) -> tuple[int, str, str]:
         if self.server is None:
             environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
             self.server = subprocess.Popen(
-                [sys.executable, __file__],
+                [sys.executable, __file__, *self.preload],
                 env=environment | {"OMP_NUM_THREADS": "1"},
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,

@@ -8,4 +8,4 @@ class Mix(nn.Module):
         return classifier(model.render(start, a * self.beta + b * (1 - self.beta)))
 
 
-check(Mix(), (code_a, code_b), wanted, loss_fn=F.binary_cross_entropy_with_logits)
+check(Mix(), (code_a, code_b), wanted, loss_fn=F.binary_cross_entropy_with_logits, overfit_steps=0)

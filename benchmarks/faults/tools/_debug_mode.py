@@ -1,4 +1,4 @@
-"""Copied beside a program as ``faults_call.py``: records it in ``DebugMode`` and writes the dump when it ends or has made two steps."""
+"""Copied beside a program as ``faults_call.py``: records it in ``DebugMode``, writes the dump at its end or after two steps."""
 
 from __future__ import annotations
 

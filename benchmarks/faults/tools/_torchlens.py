@@ -22,15 +22,8 @@ def here(program: dict[str, Any], local: dict[str, Any]) -> None:
 
 
 def lines_of(context: Any) -> list[int]:
-    """The lines of the program among an operation's calls, innermost first, without the line of the call itself."""
-    found: list[int] = []
-    for at in context or ():
-        name = Path(str(at.file)).name
-        if name == "faults_call.py":
-            break
-        if name == "train.py":
-            found.append(int(at.line_number))
-    return found
+    """The lines of the program among an operation's calls, innermost first; TorchLens has them the other way round."""
+    return [int(at.line_number) for at in reversed(context or ()) if Path(str(at.file)).name == "train.py"]
 
 
 def check(
@@ -53,19 +46,22 @@ def check(
             super().__init__()
             self.model = model
 
-        def forward(self, *arguments: Any) -> Any:
-            given = arguments[0] if len(arguments) == 1 and not isinstance(inputs, tuple) else arguments
+        def forward(self, *tensors: Any) -> Any:
+            rest = iter(tensors)
+            every = [next(rest) if isinstance(value, torch.Tensor) else value for value in values]
             if isinstance(inputs, dict):
-                outputs = self.model(**inputs)
+                outputs = self.model(**dict(zip(inputs, every)))
             elif forward_fn is not None:
-                outputs = forward_fn(self.model, given, targets)
+                outputs = forward_fn(self.model, tuple(every) if isinstance(inputs, tuple) else every[0], targets)
             else:
-                outputs = self.model(*arguments)
+                outputs = self.model(*every)
             if loss_fn is None:
                 return outputs
             return loss_fn(outputs) if targets is None else loss_fn(outputs, targets)
 
-    given = list(inputs) if isinstance(inputs, tuple) else [] if isinstance(inputs, dict) else [inputs]
+    # Only tensors are given to trace; a name of a task, a list of sentences and the like stay as they are.
+    values = list(inputs.values() if isinstance(inputs, dict) else inputs if isinstance(inputs, tuple) else [inputs])
+    given = [value for value in values if isinstance(value, torch.Tensor)]
     step = Step()
     step.train()
     trace = None
@@ -79,8 +75,15 @@ def check(
             lines = lines_of(op.code_context)
             by_name[f"{op.layer_label}"] = lines[0] if lines else None
             shown.update(lines)
-        # Lists of modules, and a model whose methods are called instead, never run and hold nothing themselves.
-        holders = {name for name, module in step.named_modules() if module._parameters}
+        # Lists of modules, and a model whose methods are called instead, never run and hold nothing themselves; lists of
+        # parameters and the output layer of torch's attention are used without being called.
+        held = (
+            torch.nn.modules.linear.NonDynamicallyQuantizableLinear,
+            torch.nn.ParameterList,
+            torch.nn.ParameterDict,
+        )
+        modules = dict(step.named_modules())
+        holders = {name for name, each in modules.items() if each._parameters and not isinstance(each, held)}
         unused = [str(name) for name in trace.uncalled_modules if str(name) in holders]
         if unused:
             said.append((None, f"never ran: {', '.join(unused)}", True))

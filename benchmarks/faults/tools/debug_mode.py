@@ -1,4 +1,4 @@
-"""``torch.utils._debug_mode.DebugMode(record_stack_trace=True)`` around the program, and its dump with the lines of all operations.
+"""``torch.utils._debug_mode.DebugMode(record_stack_trace=True)`` around the program, and the lines in its dump.
 
 It gives no verdict: what is said is what plain Python says, what is shown are the lines of the dump. Where nothing is raised the
 program is recorded up to its second optimizer step, else up to its end.

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from answers import FRAME, Answer, Case, Said, alone, python, stated, traceback_of, warnings_of
+from answers import FRAME, Answer, Case, Said, alone, python, traceback_of, warnings_of
 
 ABOUT = "`torch.autograd.set_detect_anomaly(True)` at the top: the forward call that it names, then as plain Python"
 PACKAGE = "torch"

@@ -15,6 +15,7 @@ from calls import called, plain
 ABOUT = "`trace`, `log_backward`, `gradient_flow_audit_rows`, `audit_trace` on the step of `calls/`"
 PACKAGE = "torchlens"
 WAYS = ("TorchLens",)
+PRELOAD = ("torchlens",)
 
 
 def reasons(text: str) -> tuple[str, ...]:

@@ -15,6 +15,7 @@ from calls import called, plain
 ABOUT = "`torchtest2.check_model(model, inputs, targets, loss_fn=…, optimizer=…)`, written for each case (`calls/`)"
 PACKAGE = "torchtest2"
 WAYS = ("torchtest2",)
+PRELOAD = ("torchtest2",)
 
 # What its messages give as reasons, most of them several at once.
 REASONS = (
