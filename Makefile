@@ -35,7 +35,7 @@ bench: $(STAMPS)/example
 	$(BIN)/python benchmarks/findings.py --trace auto
 	$(BIN)/python benchmarks/findings.py --trace never
 
-# gradwhy and other tools on real faults, in benchmarks/faults/.venv; takes about an hour and a half and a few GB.
+# gradwhy and other tools on real faults, in benchmarks/faults/.venv; takes an hour or more.
 faults:
 	PYTHON=$(PYTHON) benchmarks/faults/run.sh
 

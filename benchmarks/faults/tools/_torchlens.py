@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import traceback
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,13 @@ def here(program: dict[str, Any], local: dict[str, Any]) -> None:
 def lines_of(context: Any) -> list[int]:
     """The lines of the program among an operation's calls, innermost first; TorchLens has them the other way round."""
     return [int(at.line_number) for at in reversed(context or ()) if Path(str(at.file)).name == "train.py"]
+
+
+def line_of(error: Exception) -> int | None:
+    """The innermost line of the program in an exception's traceback; the line of the call itself isn't one."""
+    frames = traceback.extract_tb(error.__traceback__)
+    found = [frame.lineno for frame in frames if Path(frame.filename).name == "train.py"]
+    return found[-1] if found else None
 
 
 def check(
@@ -68,7 +76,7 @@ def check(
     try:
         trace = torchlens.trace(step, given, capture=torchlens.options.CaptureOptions(save_grads=True))
     except Exception as error:
-        said.append((None, f"trace: {type(error).__name__}: {error}", True))
+        said.append((line_of(error), f"trace: {type(error).__name__}: {error}", True))
     if trace is not None:
         by_name = {}
         for op in trace.ops:
@@ -98,7 +106,7 @@ def check(
                     kind = next(word for word in ("dead", "vanishing", "exploding") if row[word])
                     said.append((by_name.get(name), f"{kind} gradient at {row['op']}", True))
             except Exception as error:
-                said.append((None, f"log_backward: {type(error).__name__}: {error}", True))
+                said.append((line_of(error), f"log_backward: {type(error).__name__}: {error}", True))
         try:
             said += [(None, str(finding), True) for finding in torchlens.debug.audit_trace(trace).findings]
         except Exception as error:

@@ -28,6 +28,7 @@ def examine(program: Path, case: Case, way: str) -> Answer:
         script.with_name("faults_call.json").write_text(json.dumps({"steps": steps}), "utf-8")
         ended = python(script, warn=True)
         dump = script.with_name("faults_dump.txt")
-        shown = {int(number) for number in LINE.findall(dump.read_text("utf-8"))} if dump.is_file() else set()
-    failed = None if dump or shown else f"no dump, exit code {ended.returncode}"
+        printed = dump.read_text("utf-8") if dump.is_file() else None
+    shown = {int(number) for number in LINE.findall(printed or "")}
+    failed = f"no dump, exit code {ended.returncode}" if printed is None else None
     return Answer([*traceback_of(ended.stderr), *warnings_of(ended.stderr)], frozenset(shown), failed=failed)

@@ -24,7 +24,8 @@ def examine(program: Path, case: Case, way: str) -> Answer:
             found = json.loads(ended.stdout)["diagnostics"]
         except (ValueError, KeyError):
             return Answer(failed=f"no report, exit code {ended.returncode}")
-        launch([*COMMAND, "--fix", script.name], script.parent)
+        if any(each["fixable"] for each in found):
+            launch([*COMMAND, "--fix", script.name], script.parent)
         text = script.read_text("utf-8")
     said = [
         Said(

@@ -21,7 +21,8 @@ REASONS = {"TOR002": ("frozen-part", "frozen-all")}
 def examine(program: Path, case: Case, way: str) -> Answer:
     with alone(program) as script:
         ended = launch([*COMMAND, *WAYS[way], script.name], script.parent)
-        launch([*COMMAND, *WAYS[way], "--fix", script.name], script.parent)
+        if "[*]" in ended.stdout:
+            launch([*COMMAND, *WAYS[way], "--fix", script.name], script.parent)
         text = script.read_text("utf-8")
     said = [
         Said(
