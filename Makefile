@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 STAMPS := $(VENV)/.installed
 REALWORLD := .venv-realworld
 
-.PHONY: all demo test realworld lint bench contract torch-matrix clean
+.PHONY: all demo test realworld lint bench faults contract torch-matrix clean
 
 all: lint test
 
@@ -56,6 +56,10 @@ torch-matrix:
 	  PYTHONPATH=src $(VENV)-matrix/bin/python benchmarks/matrix.py || exit 1; \
 	  rm -rf $(VENV)-matrix; \
 	done
+
+# gradwhy and other tools on real faults, in benchmarks/faults/.venv; takes an hour or more.
+faults:
+	PYTHON=$(PYTHON) benchmarks/faults/run.sh
 
 # Runs the table of `gradwhy contract` on the torch in .venv, and stores what it did.
 contract: $(STAMPS)/torch

@@ -1,0 +1,1 @@
+# not applicable: not written, since the case needs peft

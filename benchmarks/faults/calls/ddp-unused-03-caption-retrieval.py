@@ -1,0 +1,1 @@
+# not applicable: two processes train together, and the loss gathers from both

@@ -1,0 +1,2 @@
+# before: readings = readings.clone()
+check(model, readings)

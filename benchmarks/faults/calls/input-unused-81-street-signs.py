@@ -1,0 +1,3 @@
+# before: logits = model(images)
+# nth: 2
+check(model, images, labels, loss_fn=F.cross_entropy)

@@ -1,0 +1,2 @@
+# before: scores = net(signal)
+check(net, signal, labels, loss_fn=criterion, optimizer=optimizer)

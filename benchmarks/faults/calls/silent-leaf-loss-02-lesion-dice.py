@@ -1,0 +1,2 @@
+# before: optimizer.zero_grad()
+check(net, scan, mask, loss_fn=criterion, optimizer=optimizer)

@@ -1,0 +1,1 @@
+# not applicable: what is trained is a dict of tensors, and no module
