@@ -160,6 +160,9 @@ def _let_go(error: BaseException | None) -> None:
     while error is not None and id(error) not in seen:
         seen.add(id(error))
         let_go(frame for frame, _ in tracebacks.walk_tb(error.__traceback__))
+        if error.__traceback__ is not None and (caller := error.__traceback__.tb_frame.f_back) is not None:
+            # Where the exception is still on its way, the calls around it were looked at too.
+            let_go(frame for frame, _ in tracebacks.walk_stack(caller))
         error = error.__cause__ or error.__context__
 
 
