@@ -188,13 +188,14 @@ def _versions(answer: Answer, language: str) -> list[str]:
     if not groups:
         return []
     comma = load.words(language)["comma"]
-    heading = f"## {_word('explain-versions', language)}"
     if len(groups) == 1:
         (ran, text) = groups[0]
-        return [heading, _word(f"explain-versions-{'same' if text else 'quiet'}", language, versions=comma.join(ran))]
-    texts = observed.shortened(text for _, text in groups)
-    told = [inline(text) if text else _word("explain-versions-none", language) for text in texts]
-    return [heading, "\n".join(f"- torch {comma.join(ran)}: {text}" for (ran, _), text in zip(groups, told))]
+        told = _word(f"explain-versions-{'same' if text else 'quiet'}", language, versions=comma.join(ran))
+    else:
+        texts = observed.shortened(text for _, text in groups)
+        said = [inline(text) if text else _word("explain-versions-none", language) for text in texts]
+        told = "\n".join(f"- torch {comma.join(ran)}: {text}" for (ran, _), text in zip(groups, said))
+    return [f"## {_word('explain-versions', language)}\n{told}"]
 
 
 def _onward(answer: Answer, language: str, all_causes: bool) -> list[str]:
