@@ -37,6 +37,14 @@ def every() -> Iterator[Program]:
             yield from of(name)
 
 
+def steady() -> Iterator[Program]:
+    """Those that say the same in each run. Programs of several processes (``varies`` in entry.toml) need not."""
+    for program in every():
+        entry = load.entry(program.entry)
+        if entry is not None and not entry.facts.get("varies"):
+            yield program
+
+
 def of(name: str) -> Iterator[Program]:
     """The programs of one entry, but for those that need what not every machine has. They are the same in each language."""
     text = load.text(name, "en")

@@ -32,7 +32,7 @@ _SAID_AT_MOST = 600
 _TRIGGERED = re.compile(r"\s*\(Triggered internally at .*?\)", re.S)
 _ADDRESS = re.compile(r"0x[0-9a-f]{6,}|(?<=at )[0-9a-f]{12,}\b")
 # Where packages are is the machine's affair.
-_INSTALLED = re.compile(r'(?<=[( "])/[^\s"]*?/lib/python\d\.\d+/(?:site-packages/)?')
+_INSTALLED = re.compile(r'(?<=[( "`])/[^\s"]*?/lib/python\d\.\d+/(?:site-packages/)?')
 
 
 @dataclass(frozen=True, slots=True)
