@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 import re
+import sys
 import textwrap
+from pathlib import Path
 
 import pytest
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
 
 pytest_plugins = ["pytester"]
 
@@ -28,7 +36,9 @@ def train(detach):
 def run(pytester: pytest.Pytester, text: str, *options: str) -> pytest.RunResult:
     """In a process of its own: a watch belongs to a process."""
     pytester.makepyfile(textwrap.dedent(text))
-    return pytester.runpytest_subprocess("-p", "gradwhy.integrations.pytest", "-p", "no:cacheprovider", *options)
+    # By its module, whether or not it is installed; installed, it would be there twice.
+    loaded = ("-p", "no:gradwhy", "-p", "gradwhy.integrations.pytest", "-p", "no:cacheprovider")
+    return pytester.runpytest_subprocess(*loaded, *options)
 
 
 def section(result: pytest.RunResult) -> str:
@@ -158,6 +168,14 @@ def test_with_xdist_the_section_comes_home(pytester: pytest.Pytester) -> None:
     )
     result.assert_outcomes(passed=1, failed=1)
     assert section(result).startswith("error[detach]")
+
+
+def test_installed_it_is_there_by_itself() -> None:
+    """Where the project is not installed but only on the path, what pyproject.toml says of it must hold."""
+    declared = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text("utf-8"))
+    assert declared["project"]["entry-points"]["pytest11"] == {"gradwhy": "gradwhy.integrations.pytest"}
+    installed = [each for each in importlib.metadata.entry_points(group="pytest11") if each.name == "gradwhy"]
+    assert all(each.load().__name__ == "gradwhy.integrations.pytest" for each in installed)
 
 
 class TestTheAudit:

@@ -151,7 +151,8 @@ def _scopes(frames: list[LiveFrame]) -> Iterator[dict[str, Any]]:
         if live.is_users:
             # At the top of a module the two are one.
             if live.frame.f_locals is not live.frame.f_globals:
-                yield live.frame.f_locals
+                # A copy, so that the frame's own can be emptied (``failure.let_go``).
+                yield dict(live.frame.f_locals)
             shown = live.frame.f_globals
             hidden = _IPYTHON if "get_ipython" in shown else _DUNDER
             yield {name: value for name, value in shown.items() if not hidden.match(name)}

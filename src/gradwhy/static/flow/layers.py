@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from gradwhy.static.flow.histories import MAYBE, UNKNOWN_FLOW, YES, Fields, Flow, Value
+from gradwhy.static.flow.histories import MAYBE, UNKNOWN_FLOW, YES, Fields, Flow, GradMode, Value
 from gradwhy.static.flow.joining import join_all
 from gradwhy.static.flow.ops import computed, leaf_or_plain, note_loss, sides
 from gradwhy.static.flow.values import (
@@ -265,8 +265,12 @@ def _call_unseen(r: Run, value: Value) -> None:
 
     args = functions.anything(function, bound=isinstance(value, Bound))
 
+    # Called later, or in a thread of its own, it runs in another grad mode than that of the line which hands it over.
+    mode = r.mode if r.mode.on else GradMode(None, r.mode.cause, r.mode.at, r.mode.frame)
+
     def way() -> bool:
-        r.call(value, args, {"**": Unknown()}, function.node)
+        with r.switched(mode):
+            r.call(value, args, {"**": Unknown()}, function.node)
         return False
 
     statements.branches(r, [way, lambda: False])
