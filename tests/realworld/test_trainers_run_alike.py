@@ -49,10 +49,10 @@ def test_an_audit_stops_after_so_many_steps(healthy: str, gradwhy: Run, tmp_path
 
 
 def test_a_modules_name_is_that_of_its_class_where_only_the_trainer_has_it(gradwhy: Run, tmp_path: Path) -> None:
-    shutil.copy(HERE / "cases" / "no-graph-72-lightning-adversarial.fixed.py", tmp_path / "train.py")
+    shutil.copy(HERE / "cases" / "no-graph-601-lightning-detached-step.fixed.py", tmp_path / "train.py")
     gradwhy("audit", "--steps", "2", "--format", "json", "--output", "report.json", "train.py")
     report = json.loads((tmp_path / "report.json").read_text("utf-8"))
-    assert {row["name"].partition(".")[0] for row in report["parameters"]} == {"PointGAN"}
+    assert {row["name"].partition(".")[0] for row in report["parameters"]} == {"Regressor"}
 
 
 def test_accelerate_launches_gradwhy(tmp_path: Path) -> None:
