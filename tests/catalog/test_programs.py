@@ -61,7 +61,9 @@ def test_programs_do_what_their_pages_say(
     INSTALLED not in versions.all_versions(), reason="nothing is stored for this torch: make torch-matrix"
 )
 def test_what_is_stored_is_what_they_say(ended: dict[Program, Ended]) -> None:
-    other = [program.id for program in programs.steady() if versions.said(program).get(INSTALLED) != ended[program].said]
+    other = [
+        program.id for program in programs.steady() if versions.said(program).get(INSTALLED) != ended[program].said
+    ]
     assert not other, "make torch-matrix stores what they say now"
 
 
