@@ -2,18 +2,30 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import os
+import pickle
 import subprocess
 import sys
 import textwrap
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from gradwhy.catalog.programs import Program
+
+if TYPE_CHECKING:
+    from gradwhy.runtime.catalogue import Ended
+
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
+
+
+# ``make realworld`` runs these, in an environment that has what they need.
+REALWORLD = ("lightning", "transformers", "peft", "accelerate", "timm", "torchvision")
+collect_ignore_glob = [] if all(importlib.util.find_spec(name) for name in REALWORLD) else ["realworld/*"]
 
 
 @pytest.fixture
@@ -87,3 +99,16 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
                 counts[name] = counts.get(name, 0) + value
     for name, count in counts.items():
         terminalreporter.write_line(f"{name}: {count}")
+
+
+@pytest.fixture(scope="session")
+def ended(tmp_path_factory: pytest.TempPathFactory) -> dict[Program, Ended]:
+    """How each program of the catalogue ends. In a process of its own: torch gives many a warning once in a process."""
+    out = tmp_path_factory.mktemp("catalogue") / "ended.pickle"
+    script = (
+        "import pickle, sys; from gradwhy.catalog import programs; from gradwhy.runtime import catalogue;"
+        "pickle.dump(dict(catalogue.run_all(programs.every())), open(sys.argv[1], 'wb'))"
+    )
+    subprocess.run([sys.executable, "-c", script, out], check=True, stdin=subprocess.DEVNULL)
+    results: dict[Program, Ended] = pickle.loads(out.read_bytes())
+    return results

@@ -65,7 +65,9 @@ def engines(name: str) -> list[str]:
 def has_engine(name: str) -> bool:
     entry = load.entry(name)
     assert entry is not None
-    return entry.family == "causes" or bool(entry.facts.get("patterns")) or name in SILENT
+    # Programs of several processes are run as such: tests/runtime/test_ranks*.py.
+    alone = not entry.facts.get("varies")
+    return alone and (entry.family == "causes" or bool(entry.facts.get("patterns")) or name in SILENT)
 
 
 PAGES = [name for family in ("causes", "symptoms") for name in load.names(family) if has_engine(name)]  # type: ignore[arg-type]

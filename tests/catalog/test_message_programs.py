@@ -20,7 +20,8 @@ import pytest
 
 from gradwhy.catalog import answer, load, match, page, programs
 from gradwhy.catalog.pasted import Ending
-from gradwhy.runtime import catalogue
+from gradwhy.catalog.programs import Program
+from gradwhy.runtime.catalogue import Ended
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -69,21 +70,19 @@ def all_rows() -> Iterator[Row]:
 
 
 ROWS = [row for row in all_rows() if row.frequency]
-SHOWN = {text["entry"] for text in OFTEN}
 RUN = [row for row in ROWS if "needs" not in row.facts]
 
 
 @pytest.fixture(scope="module")
-def ended() -> dict[str, list[str]]:
+def texts(ended: dict[Program, Ended]) -> dict[str, list[str]]:
     """What each program raises, then what it warns and logs; the first is "" where it ends well. By the program's name."""
-    wanted = [each for each in programs.every() if each.key or (each.kind == "wrong" and each.entry in SHOWN)]
-    return {program.id: end.texts for program, end in catalogue.run_all(wanted)}
+    return {program.id: end.texts for program, end in ended.items()}
 
 
 @pytest.fixture(scope="module")
-def said(ended: dict[str, list[str]]) -> dict[Path, list[str]]:
+def said(texts: dict[str, list[str]]) -> dict[Path, list[str]]:
     return {
-        row.file(f"{kind}.py"): ended[f"{row.entry}/{row.key}.{kind}"] for row in RUN for kind in ("wrong", "right")
+        row.file(f"{kind}.py"): texts[f"{row.entry}/{row.key}.{kind}"] for row in RUN for kind in ("wrong", "right")
     }
 
 
@@ -187,7 +186,7 @@ def test_each_file_is_of_a_row_that_says_how_often() -> None:
 
 
 @pytest.mark.parametrize("text", OFTEN, ids=lambda text: text["id"])
-def test_a_message_that_is_often_seen_has_programs(text: dict[str, Any], ended: dict[str, list[str]]) -> None:
+def test_a_message_that_is_often_seen_has_programs(text: dict[str, Any], texts: dict[str, list[str]]) -> None:
     """Those of its row; or the entry's own, where these say what the message says."""
     found = match.recognise(text["text"])
     assert found is not None
@@ -199,7 +198,7 @@ def test_a_message_that_is_often_seen_has_programs(text: dict[str, Any], ended: 
     fitting = [
         known for known in match.known_of(found.entry) if not known.further and re.search(known.expression, whole)
     ]
-    assert any(re.search(known.expression, each) for known in fitting for each in ended[f"{found.entry}.wrong"])
+    assert any(re.search(known.expression, each) for known in fitting for each in texts[f"{found.entry}.wrong"])
 
 
 def test_how_many_were_run(said: dict[Path, list[str]], record_property: Callable[[str, object], None]) -> None:

@@ -12,7 +12,6 @@ import torch
 
 from gradwhy.catalog import load, match, observed, programs, versions
 from gradwhy.catalog.programs import Program
-from gradwhy.runtime import catalogue
 from gradwhy.runtime.catalogue import Ended
 
 if sys.version_info >= (3, 11):
@@ -25,11 +24,6 @@ RELEASES = tomllib.loads((ROOT / "torch-versions.toml").read_text("utf-8"))
 INSTALLED = torch.__version__.partition("+")[0]
 # Python marks places in a line since 3.11, and not in each release the same way.
 MARKS = re.compile(r"^[ ~^]+\n", re.M)
-
-
-@pytest.fixture(scope="module")
-def ended() -> dict[Program, Ended]:
-    return dict(catalogue.run_all(programs.every()))
 
 
 def texts_of(program: Program) -> list[str]:

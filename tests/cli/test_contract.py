@@ -120,11 +120,11 @@ def test_a_version_has_its_own_text(gradwhy: Run) -> None:
 
 
 def test_a_row_that_a_version_was_not_run_with_says_so(gradwhy: Run) -> None:
-    other = results.load("2.8.0").rows
+    other = results.load("2.9.1").rows
     missing = next(each for each in axes.table() if each not in other and each["call"] != axes.FUNCTIONAL)
     options = [part for name, value in missing.values for part in (f"--{name}", value)]
-    run = gradwhy("contract", *options, "--torch", "2.8")
-    assert "not run on torch 2.8.0; this is from 2.13.0" in run.stdout
+    run = gradwhy("contract", *options, "--torch", "2.9")
+    assert "not run on torch 2.9.1; this is from 2.15.0" in run.stdout
 
 
 def test_a_combination_outside_the_table_is_for_live(gradwhy: Run) -> None:

@@ -32,7 +32,7 @@ def test_nothing_was_watched_and_the_line_is_likely() -> None:
     found = gradwhy.explain(fails())
     assert isinstance(found, Report)
     assert [(each.cause, each.certainty) for each in found.findings] == [("argmax", "likely")]
-    assert str(found).startswith("likely[argmax]") and "pred = model(torch.ones(4, 3)).argmax(1)" in str(found)
+    assert str(found).startswith("likely[argmax]") and "23 | pred = model(" in str(found)
     assert repr(found) == str(found)
     assert found._repr_html_().startswith("<div") and "<code>gradwhy explain argmax</code>" in found._repr_html_()
 
