@@ -7,8 +7,10 @@ import importlib
 import io
 import json
 import os
+import pickle
 import re
 import signal
+import subprocess
 import sys
 import tempfile
 import traceback
@@ -60,13 +62,8 @@ def run_all(programs: Iterable[Program]) -> Iterator[tuple[Program, Ended]]:
     torch.set_num_threads(1)
     with tempfile.TemporaryDirectory() as folder:
         for program in programs:
-            # A process of torch's compiler dies now and then, whatever the program is.
-            yield (
-                program,
-                _run(program, Path(folder))
-                or _run(program, Path(folder))
-                or Ended(Said("the process ended by itself")),
-            )
+            # Some builds of torch don't survive a fork in all that they do: such a program gets a Python of its own.
+            yield program, _run(program, Path(folder)) or _run_alone(program, Path(folder))
     torch.set_num_threads(threads)
 
 
@@ -94,6 +91,19 @@ def _run(program: Program, folder: Path) -> Ended | None:
     kept = warned if program.kind == "wrong" and not raised else ()
     logged = " ".join(log.read_text("utf-8", "replace").split())
     return Ended(Said(raised, tuple(kept)), shown, tuple(warned), logged)
+
+
+def _run_alone(program: Program, folder: Path) -> Ended:
+    order, out = folder / "order.pickle", folder / "ended.pickle"
+    order.write_bytes(pickle.dumps((program, str(folder))))
+    script = (
+        "import pickle, sys; from pathlib import Path; from gradwhy.runtime import catalogue;"
+        "program, folder = pickle.loads(Path(sys.argv[1]).read_bytes());"
+        "Path(sys.argv[2]).write_bytes(pickle.dumps(catalogue._run(program, Path(folder))))"
+    )
+    subprocess.run([sys.executable, "-c", script, order, out], check=True, stdin=subprocess.DEVNULL)
+    ended: Ended | None = pickle.loads(out.read_bytes())
+    return ended or Ended(Said("the process ended by itself"))
 
 
 def _ended(program: Program) -> tuple[str, list[str], str]:
