@@ -48,6 +48,7 @@ def markdown(answer: Answer, language: str, all_causes: bool = False) -> str:
         parts.append(_word("explain-kin", language, command=command("explain", answer.entry)))
     parts += _versions(answer, language)
     parts += _onward(answer, language, all_causes)
+    parts += _sources(answer.entry, language)
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
@@ -178,6 +179,14 @@ def _text(known: Known) -> str:
     while text != (chosen := _CHOICE.sub(r"\1", text)):
         text = chosen
     return _SYMBOLS.sub(r"\1", _CLASS.sub(r"\1", _VARIES.sub("…", text)).replace("\0", "(").replace("\1", ")"))
+
+
+def _sources(name: str, language: str) -> list[str]:
+    """Where people have met a cause."""
+    entry = load.entry(name)
+    addresses = entry.facts.get("sources", ()) if entry is not None else ()
+    listed = "\n".join(f"- {address}" for address in addresses)
+    return [f"## {_word('explain-sources', language)}\n{listed}"] if listed else []
 
 
 def _versions(answer: Answer, language: str) -> list[str]:
