@@ -17,7 +17,8 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-CASES = Path(__file__).resolve().parents[1] / "tests" / "cases"
+ROOT = Path(__file__).resolve().parents[1]
+CASES = [ROOT / "tests" / "cases", ROOT / "benchmarks" / "faults" / "cases"]
 
 
 def first_finding(program: Path, trace: str) -> dict[str, Any] | None:
@@ -46,11 +47,13 @@ def first_finding(program: Path, trace: str) -> dict[str, Any] | None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(usage=__doc__)
-    parser.add_argument("folder", type=Path, nargs="?", default=CASES)
+    parser.add_argument("folder", type=Path, nargs="?")
     parser.add_argument("--trace", choices=["auto", "always", "never"], default="auto")
     parser.add_argument("--only", default="")
     asked = parser.parse_args()
-    facts = {meta: json.loads(meta.read_text("utf-8")) for meta in sorted(asked.folder.glob(f"{asked.only}*.json"))}
+    folders = [asked.folder] if asked.folder is not None else CASES
+    metas = sorted(meta for folder in folders for meta in folder.glob(f"{asked.only}*.json"))
+    facts = {meta: json.loads(meta.read_text("utf-8")) for meta in metas}
     loud = [meta for meta, known in facts.items() if known["raises"] and not known.get("needs")]
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
         found = dict(zip(loud, pool.map(lambda meta: first_finding(meta.with_suffix(".py"), asked.trace), loud)))

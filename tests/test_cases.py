@@ -1,7 +1,7 @@
 """Real faults, rewritten as small programs: the line, the cause, and silence on the corrected twin.
 
-``cases/`` holds them in the format of ``cases/FORMAT.md``. A case that is known to be missed is listed in ``MISSED`` with
-the reason; one that starts to be found must leave the list.
+``cases/`` holds them in the format of ``cases/FORMAT.md``, ``published.py`` adds the public ones. A case that is known
+to be missed is listed in ``MISSED`` with the reason; one that starts to be found must leave the list.
 """
 
 from __future__ import annotations
@@ -12,12 +12,13 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import published
 import pytest
 
 from gradwhy.catalog import load
 
 HERE = Path(__file__).parent
-CASES = sorted((HERE / "cases").glob("*.json"))
+CASES = sorted([*(HERE / "cases").glob("*.json"), *published.RUN], key=lambda meta: meta.stem)
 CLEAN = sorted((HERE / "corpus" / "clean").glob("*.py"))
 
 MISSED = {
@@ -112,7 +113,7 @@ def test_says_nothing_of_correct_programs(program: Path, reports: dict[str, dict
 def test_a_loss_that_was_made_a_leaf_is_found_without_an_exception(
     reports: dict[str, dict[str, Any]],
 ) -> None:
-    facts = facts_of(HERE / "cases" / "silent-leaf-loss-02-lesion-dice.json")
+    facts = facts_of(published.HOME / "silent-leaf-loss-02-lesion-dice.json")
     first, second = reports["silent-leaf-loss-02-lesion-dice"]["findings"]
     assert first["symptom"] == second["symptom"] == "silent-leaf-loss"
     assert first["cause"] == facts["cause"]

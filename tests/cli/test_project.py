@@ -10,6 +10,7 @@ import textwrap
 from pathlib import Path
 from typing import Any
 
+import published
 import pytest
 from conftest import Run
 
@@ -345,7 +346,7 @@ def test_nothing_of_a_project_is_run(gradwhy: Run, tmp_path: Path) -> None:
     assert not (tmp_path / "ran").exists()
 
 
-ALONE = sorted([*ROOT.glob("silent/*.py"), *ROOT.glob("cases/*.py")])[::12]
+ALONE = sorted([*ROOT.glob("silent/*.py"), *ROOT.glob("cases/*.py"), *published.PROGRAMS])[::12]
 
 
 @pytest.mark.parametrize("file", ALONE, ids=lambda file: file.name)

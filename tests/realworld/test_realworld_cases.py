@@ -13,13 +13,14 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import published
 import pytest
 
 from gradwhy.catalog import load
 from gradwhy.torchapi import hosts
 
 HERE = Path(__file__).parent
-CASES = sorted((HERE / "cases").glob("*.json"))
+CASES = sorted([*(HERE / "cases").glob("*.json"), *published.WITH_HOSTS], key=lambda meta: meta.stem)
 
 MISSED = {
     "silent-none-grad-601-lightning-log-returned": "a step that returns None: Lightning skips it, and nothing goes backward",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import published
 import pytest
 
 from gradwhy.findings import Finding
@@ -12,9 +13,8 @@ from gradwhy.source.text import SourceText
 from gradwhy.static import checking
 
 TESTS = Path(__file__).parents[1]
-WRONG = [
-    path for path in sorted([*TESTS.glob("cases/*.py"), *TESTS.glob("silent/*.py")]) if not path.stem.endswith(".fixed")
-]
+PROGRAMS = [*TESTS.glob("cases/*.py"), *TESTS.glob("silent/*.py"), *published.PROGRAMS]
+WRONG = [path for path in sorted(PROGRAMS) if not path.stem.endswith(".fixed")]
 
 
 def found_in(text: str) -> list[Finding]:

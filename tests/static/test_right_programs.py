@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import published
 import pytest
 
 from gradwhy.source import text
 from gradwhy.static import checking
 
 TESTS = Path(__file__).parents[1]
-RIGHT = sorted([*TESTS.glob("cases/*.fixed.py"), *TESTS.glob("silent/*.fixed.py"), *TESTS.glob("corpus/*/*.py")])
+RIGHT = sorted(
+    [*TESTS.glob("cases/*.fixed.py"), *TESTS.glob("silent/*.fixed.py"), *TESTS.glob("corpus/*/*.py"), *published.RIGHT]
+)
 
 
 @pytest.mark.parametrize("program", RIGHT, ids=lambda path: path.stem)
