@@ -1,7 +1,8 @@
 """What watching costs in DistributedDataParallel, once recording has ended: time of a step, watched to plain.
 
-Four processes on gloo, as ranks of one job that has a store: each round trains the same model plain and watched, in turns, in the
-same processes. With fewer cores than processes the times themselves mean little: compare the ratios.
+Four processes on gloo, as ranks of one job that has a store: each round trains the same model plain, watched and plain again, in
+the same processes. The ratio is that of the watched turn to the two around it; that of the two plain ones shows the machine's own
+noise. With fewer cores than processes the times themselves mean little.
 
 usage: python benchmarks/ddp_overhead.py [--rounds N] [--ranks N] [--repeats N]
 """
@@ -90,20 +91,23 @@ def work(rank: int, size: int, folder: str, rounds: int, repeats: int) -> None:
     member = ranks.Member(rank, size, FolderBoard(str(board)))
     for name, make, share in MODELS:
         plain: list[float] = []
-        ratios: list[float] = []
-        for number in range(rounds):
-            # Who goes first changes, so that neither always has the warmer machine.
-            order = (None, member) if number % 2 else (member, None)
-            times = {way is None: turn(make, max(repeats * share // 20, 3), way) for way in order}
-            plain.append(times[True])
-            ratios.append(times[False] / times[True])
+        watched: list[float] = []
+        noise: list[float] = []
+        for _ in range(rounds):
+            before, between, after = (turn(make, max(repeats * share // 20, 3), way) for way in (None, member, None))
+            plain.append((before + after) / 2)
+            watched.append(between / plain[-1])
+            noise.append(after / before)
         if rank == 0:
-            spread = f"{min(ratios):.3f} … {max(ratios):.3f}"
-            print(
-                f"{name:12}{statistics.median(plain) * 1e3:9.2f} ms{statistics.median(ratios):12.3f}   {spread}",
-                flush=True,
-            )
+            row = f"{name:12}{statistics.median(plain) * 1e3:9.2f} ms"
+            print(row + "".join(f"   {said(ratios):>24}" for ratios in (watched, noise)), flush=True)
     dist.destroy_process_group()
+
+
+def said(ratios: list[float]) -> str:
+    """Median and quartiles."""
+    low, middle, high = statistics.quantiles(ratios, n=4)
+    return f"{middle:.3f} ({low:.3f} … {high:.3f})"
 
 
 def main() -> None:
@@ -116,8 +120,8 @@ def main() -> None:
         f"{date.today()}, Python {platform.python_version()}, torch {torch.__version__}, {platform.machine()}, "
         f"{os.cpu_count()} cores, {asked.ranks} processes of 1 thread"
     )
-    print("time of a training step in steady state: median ratio of watched to plain within a round, and its range\n")
-    print(f"{'model':12}{'plain':>12}{'watched':>12}", flush=True)
+    print(f"time of a training step in steady state: medians and quartiles of {asked.rounds} rounds\n")
+    print(f"{'model':12}{'plain':>12}   {'watched / plain':>24}   {'plain / plain':>24}", flush=True)
     with tempfile.TemporaryDirectory() as folder:
         mp.spawn(work, args=(asked.ranks, folder, asked.rounds, asked.repeats), nprocs=asked.ranks)
 

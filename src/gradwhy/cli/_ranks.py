@@ -1,9 +1,11 @@
-"""How ``gradwhy run`` tells what it found where several ranks run the same program: once, by one of them."""
+"""How ``gradwhy run`` and ``gradwhy audit`` tell what they found where several ranks run the program: once, by one of them."""
 
 from __future__ import annotations
 
 import time
 from pathlib import Path
+
+import click
 
 from gradwhy.catalog import render
 from gradwhy.findings import Message, Report
@@ -12,8 +14,16 @@ from gradwhy.runtime import ranks
 from gradwhy.runtime.ranks import Member, joining, standing
 from gradwhy.runtime.session import Outcome
 
+stuck_after = click.option(
+    "--stuck-after", metavar="SECONDS", type=click.FloatRange(min=0), default=standing.SECONDS, show_default=True,
+    envvar=standing.VARIABLE, help="Where several ranks run the program: say which one is missing when a backward pass or "
+    "collective has waited this long; 0 for never.",
+)  # fmt: skip
 
-def begin(format_name: str, target: Path | None, language: str, stuck_after: float) -> Teller | None:
+
+def begin(
+    format_name: str, target: Path | None, language: str, stuck_after: float, every_row: bool = False
+) -> Teller | None:
     """Who tells, where this process is one rank of several; None otherwise. Before the program starts."""
 
     def say_meanwhile(report: Report) -> None:
@@ -22,52 +32,52 @@ def begin(format_name: str, target: Path | None, language: str, stuck_after: flo
     # Processes that the program starts may be ranks even where this one is none.
     standing.Settings.seconds, standing.Settings.tell = stuck_after, say_meanwhile
     member = ranks.enter()
-    return Teller(member, format_name, target, language) if member is not None else None
+    return Teller(member, format_name, target, language, every_row) if member is not None else None
 
 
 class Teller:
     """What one rank says at the end of the program."""
 
-    def __init__(self, member: Member, format_name: str, target: Path | None, language: str) -> None:
+    def __init__(
+        self, member: Member, format_name: str, target: Path | None, language: str, every_row: bool = False
+    ) -> None:
         self.member = member
         self.format_name, self.target, self.language = format_name, target, language
+        self.every_row = every_row
 
-    def conclude(self, outcome: Outcome, tried: bool) -> None:
-        """Tell what all ranks have found. ``tried`` says whether fixes were to be tried, which can't be done here.
+    def conclude(self, outcome: Outcome, tried: bool, empty: Message | None, announced: bool = False) -> Report | None:
+        """Tell what all ranks have found, and return what was told; None where another rank tells it.
 
-        Never raises: the program's own end goes on.
+        ``tried`` says whether fixes were to be tried, which can't be done here; ``empty`` is said where the report says nothing;
+        ``announced``: the others know already that this rank has something. Never raises: the program's own end goes on.
         """
         try:
-            self._conclude(outcome, tried)
+            return self._conclude(outcome, tried, empty, announced or isinstance(outcome.error, Exception))
         except Exception as fault:
             delivery.say(f"gradwhy: {type(fault).__name__}: {fault}")
+            return None
 
-    def _conclude(self, outcome: Outcome, tried: bool) -> None:
+    def _conclude(self, outcome: Outcome, tried: bool, empty: Message | None, announced: bool) -> Report | None:
         since = time.time()
-        failed = isinstance(outcome.error, Exception)
         standing.ended(self.member, outcome.error)
-        if not failed and not self._has_something(outcome.report):
-            return
-        if not failed:
+        if not announced:
+            if not self._has_something(outcome.report):
+                return None
             joining.coming(self.member)
         turn = joining.take(self.member, outcome.report)
-        if failed and outcome.error is not None:
+        if isinstance(outcome.error, Exception):
             error_file.add(turn.report, outcome.error, self.language, since)
-        if turn.fresh is None:
-            return
-        target = self.target
-        if turn.alone and target is not None and self.member.rank > 0:
-            # A file is written by one rank at a time.
-            if not turn.fresh.findings:
-                return
-            target = None
-        report = turn.fresh if target is None else turn.report
+        told = turn.told(self.member, self.target is not None)
+        if told is None:
+            return None
+        report, in_file = told
         if tried and report.findings:
             delivery.say(f"gradwhy: {render.sentence(Message('words.ranks-untried'), self.language)}")
-        if not delivery.deliver(report, self.format_name, target, self.language) and failed:
-            told = Message("words.not-mine", dict(report.examined))
-            delivery.say(f"gradwhy: {render.sentence(told, self.language)}")
+        target = self.target if in_file else None
+        if not delivery.deliver(report, self.format_name, target, self.language, self.every_row) and empty is not None:
+            delivery.say(f"gradwhy: {render.sentence(empty, self.language)}")
         turn.done()
+        return report
 
     def _has_something(self, report: Report) -> bool:
         if self.target is not None:

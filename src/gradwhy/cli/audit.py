@@ -12,8 +12,8 @@ from typing import Any
 import click
 
 from gradwhy.catalog import render
-from gradwhy.cli import _fixing
-from gradwhy.findings import Message
+from gradwhy.cli import _fixing, _ranks
+from gradwhy.findings import Message, Report
 from gradwhy.report import delivery, formats
 from gradwhy.runtime import launch, session
 from gradwhy.runtime.audit import session as auditing
@@ -42,6 +42,7 @@ from gradwhy.runtime.audit import session as auditing
     help="Write the report to FILE instead of standard error.",
 )
 @click.option("--lang", type=click.Choice(["en", "zh"]), help="Language of the report; default from the locale.")
+@_ranks.stuck_after
 @_fixing.options(
     fix="Correct the files: make the fixes, audit the program again with each, and go on until nothing is found. Written if "
     "that works.",
@@ -60,6 +61,7 @@ def command(
     format_name: str,
     output: Path | None,
     lang: str | None,
+    stuck_after: float,
     fix: bool,
     unsafe_fixes: bool,
     diff: bool,
@@ -78,21 +80,28 @@ def command(
     target = output.absolute() if output is not None else None
     picture = plot.absolute() if plot is not None else None
     plan = auditing.Plan(steps if steps is not None or samples is None else 1, then, samples)
+    teller = _ranks.begin(format_name, target, language, stuck_after, every_row)
     try:
-        with _progress(plan.steps, language) as on_step:
+        with _progress(plan.steps, language, teller is None or teller.member.rank == 0) as on_step:
             audited = auditing.audit(program, plan, on_step)
     except launch.CannotRun as error:
         click.echo(f"gradwhy: {error}", err=True)
         return 2
     except session.TorchMissing:
-        told = Message("words.torch-missing", {"python": sys.executable})
-        click.echo(f"gradwhy: {render.sentence(told, language)}", err=True)
+        missing = Message("words.torch-missing", {"python": sys.executable})
+        click.echo(f"gradwhy: {render.sentence(missing, language)}", err=True)
         return 2
     outcome = audited.outcome
     report = outcome.report
     wanted = _fixing.Wanted(fix, unsafe_fixes, diff)
+    empty = Message("words.nothing-trained", dict(report.examined))
     try:
         repair = None
+        if teller is not None:
+            told = teller.conclude(outcome, wanted.anything, empty, announced=True)
+            if told is not None and picture is not None:
+                _draw(told, picture, language)
+            return _end(outcome.error, report)
         if wanted.anything and report.findings:
             # A program that fails is corrected as ``gradwhy run`` does it.
             how = "audit" if outcome.error is None else "run"
@@ -101,16 +110,19 @@ def command(
             )
             report = _fixing.with_verdicts(report, repair)
         if not delivery.deliver(report, format_name, target, language, every_row):
-            told = Message("words.nothing-trained", dict(report.examined))
-            delivery.say(f"gradwhy: {render.sentence(told, language)}")
+            delivery.say(f"gradwhy: {render.sentence(empty, language)}")
         if picture is not None:
             _draw(report, picture, language)
         if repair is not None:
             _fixing.conclude(repair, wanted, language)
     except Exception as fault:
         delivery.say(f"gradwhy: {type(fault).__name__}: {fault}")
-    if outcome.error is not None:
-        return functools.partial(launch.end_like, outcome.error)
+    return _end(outcome.error, report)
+
+
+def _end(error: BaseException | None, report: Report) -> Callable[[], None] | int:
+    if error is not None:
+        return functools.partial(launch.end_like, error)
     return int(any(finding.severity in ("error", "warning") for finding in report.findings))
 
 
@@ -124,9 +136,9 @@ def _draw(report: Any, picture: Path, language: str) -> None:
 
 
 @contextlib.contextmanager
-def _progress(steps: int | None, language: str) -> Iterator[Callable[[int], None]]:
+def _progress(steps: int | None, language: str, shown: bool) -> Iterator[Callable[[int], None]]:
     """A bar on a terminal's standard error; nothing elsewhere."""
-    if sys.stderr is None or not sys.stderr.isatty():
+    if not shown or sys.stderr is None or not sys.stderr.isatty():
         yield lambda done: None
         return
     from rich.console import Console

@@ -38,9 +38,7 @@ from gradwhy.runtime import launch, session
               "made it. Records each step.")  # fmt: skip
 @click.option("--verify", is_flag=True, help="Try each fix: run the program again with it, up to the step that failed. "
               "What the program writes until then, it writes again.")  # fmt: skip
-@click.option("--stuck-after", metavar="SECONDS", type=click.FloatRange(min=0), default=30, show_default=True,
-              envvar="GRADWHY_STUCK_AFTER", help="Where several ranks run the program: say which one is missing when a "
-              "backward pass or collective has waited this long; 0 for never.")  # fmt: skip
+@_ranks.stuck_after
 @_fixing.options(
     fix="Correct the files: make the fixes, run the program again with them up to its first complete step, and go on until it "
     "trains. Written if that works.",
@@ -88,8 +86,10 @@ def command(
         )
         return 2
     wanted = _fixing.Wanted(fix, unsafe_fixes, diff)
+    failed = isinstance(outcome.error, Exception)
+    empty = Message("words.not-mine", dict(outcome.report.examined)) if failed else None
     if teller is not None:
-        teller.conclude(outcome, tried=verify or wanted.anything)
+        teller.conclude(outcome, verify or wanted.anything, empty)
         return functools.partial(launch.end_like, outcome.error)
     try:
         repair = None
@@ -98,9 +98,8 @@ def command(
             outcome = replace(outcome, report=_fixing.with_verdicts(outcome.report, repair))
         elif verify:
             outcome = session.with_trials(outcome, program, folder)
-        if not delivery.deliver(outcome.report, format_name, target, language) and isinstance(outcome.error, Exception):
-            told = Message("words.not-mine", dict(outcome.report.examined))
-            delivery.say(f"gradwhy: {render.sentence(told, language)}")
+        if not delivery.deliver(outcome.report, format_name, target, language) and empty is not None:
+            delivery.say(f"gradwhy: {render.sentence(empty, language)}")
         if repair is not None:
             _fixing.conclude(repair, wanted, language)
     except Exception as fault:

@@ -7,7 +7,8 @@ from types import TracebackType
 from typing import TYPE_CHECKING
 
 from gradwhy.findings import Report
-from gradwhy.integrations.telling import To, tell
+from gradwhy.integrations import telling
+from gradwhy.integrations.telling import To
 from gradwhy.runtime import embedded, unwind
 
 if TYPE_CHECKING:
@@ -36,6 +37,7 @@ class watch:
         self._cells = _cells()
         embedded.start(self._trace)
         embedded.refresh()
+        telling.tell_meanwhile(self._to, self._language)
         return self
 
     def __exit__(
@@ -50,17 +52,19 @@ class watch:
             embedded.stop()
 
     def _leave(self, error: Exception | None) -> None:
+        # ``gradwhy run`` reports by itself how the program ends, and a block inside this one has told of it already.
+        tells = not embedded.is_spoken_for() and not (error is not None and embedded.was_told(error))
         if error is not None:
             unwind.clean(error)
+            if tells:
+                telling.announce()
         self.report = embedded.report(error)
         if self._cells is not None:
             self.report = self._cells.report(self.report)
-        # ``gradwhy run`` reports by itself how the program ends, and a block inside this one has told of it already.
-        known = error is not None and embedded.was_told(error)
         if error is not None:
             embedded.mark_told(error)
-        if self._to is not None or not (known or embedded.is_spoken_for()):
-            tell(self.report, self._to, self._language)
+        if tells or self._to is not None:
+            telling.tell(self.report, self._to, self._language)
 
 
 def _cells() -> Cells | None:

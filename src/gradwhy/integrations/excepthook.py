@@ -5,11 +5,13 @@ from __future__ import annotations
 import atexit
 import sys
 import threading
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
+from gradwhy.integrations import telling
 from gradwhy.runtime import embedded, launch, unwind
 
 if TYPE_CHECKING:
@@ -64,12 +66,13 @@ def install(*, trace: TraceMode = "auto", to: To = None, language: str | None = 
             args = threading.ExceptHookArgs((args.exc_type, error, error.__traceback__, args.thread))
         mine.thread_before(args)
         if error is not None and mine.active:
-            _report(error, mine)
+            _report(error, mine, ends=False)
 
     mine.hook, mine.thread_hook = hook, thread_hook
     sys.excepthook, threading.excepthook = hook, thread_hook
     atexit.register(_at_exit)
     embedded.start(trace)
+    telling.tell_meanwhile(to, language)
     _in_notebooks(True)
 
 
@@ -91,11 +94,13 @@ def uninstall() -> None:
 
 def _at_exit() -> None:
     """What ended the program, where it was shown by a hook that replaced ours (Python leaves it in ``sys.last_value``)."""
-    if _installed is None or sys.excepthook is _installed.hook:
+    if _installed is None:
         return
     error = getattr(sys, "last_exc", None) or getattr(sys, "last_value", None)
+    if error is None:
+        telling.program_ends(None, 0.0, None)
     # IPython leaves what a cell raised there, which ended nothing.
-    if error is not None and not ("IPython" in sys.modules and _shell() is not None):
+    elif sys.excepthook is not _installed.hook and not ("IPython" in sys.modules and _shell() is not None):
         _report(error, _installed)
 
 
@@ -107,15 +112,19 @@ def _clean(error: BaseException) -> None:
         return
 
 
-def _report(error: BaseException, mine: _Installed) -> None:
+def _report(error: BaseException, mine: _Installed, ends: bool = True) -> None:
     """Never raises: the program is about to end in its own way."""
     try:
         # ``gradwhy run`` reports by itself. SystemExit and KeyboardInterrupt are no faults.
-        if isinstance(error, Exception) and not embedded.is_spoken_for() and not embedded.was_told(error):
-            from gradwhy.integrations.telling import tell
-
+        if not isinstance(error, Exception) or embedded.is_spoken_for():
+            return
+        since = time.time()
+        if not embedded.was_told(error):
             embedded.mark_told(error)
-            tell(embedded.report(error), mine.to, mine.language)
+            telling.announce()
+            telling.tell(embedded.report(error), mine.to, mine.language)
+        if ends:
+            telling.program_ends(error, since, mine.language)
     except Exception:
         return
 

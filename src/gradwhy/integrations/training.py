@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import sys
-import time
 from typing import TYPE_CHECKING, Any
 
 from gradwhy.catalog import render
@@ -15,10 +14,8 @@ from gradwhy.runtime import embedded, unwind
 
 if TYPE_CHECKING:
     from gradwhy.runtime.audit.observer import Observer
+    from gradwhy.runtime.audit.pace import Pace
     from gradwhy.runtime.watch import TraceMode
-
-_SECONDS = 30.0
-_STEPS = 2
 
 
 class DoesNotTrain(Exception):
@@ -67,8 +64,7 @@ class Run:
         self._observer: Observer | None = None
         self._closely = contextlib.ExitStack()
         self._complete = False
-        self._steps = 0
-        self._since = 0.0
+        self._pace: Pace | None = None
 
     def begin(self) -> None:
         """Watch from here on. Called again while it watches, it does nothing."""
@@ -78,6 +74,7 @@ class Run:
             embedded.start(self.trace)
             self._held = True
             embedded.refresh()
+            telling.tell_meanwhile(self.to, self.language)
             if self.audits:
                 self._attend()
         except Exception as fault:
@@ -86,32 +83,22 @@ class Run:
     def _attend(self) -> None:
         # Imported here: it needs torch, which a host's trainer has imported.
         from gradwhy.runtime.audit.observer import Observer
+        from gradwhy.runtime.audit.pace import Pace
 
         shared = self._closely.enter_context(embedded.watching_closely())
         if shared is None:
             # Somebody looks closely already, such as an audit around the trainer.
             self._closely.close()
             return
-        self._steps, self._since = 0, time.monotonic()
-        self._observer = Observer(shared[0], self._stepped)
+        self._pace = Pace(self.audit_steps)
+        self._observer = self._pace.observer = Observer(shared[0], self._pace.stepped)
         self._complete = shared[1]
         self._observer.start()
 
-    def _stepped(self) -> None:
-        self._steps += 1
-
     def stepped(self) -> None:
         """A batch is over: the place to end an audit that has seen enough. May raise ``DoesNotTrain``."""
-        if self._observer is not None and self._is_enough():
+        if self._pace is not None and self._observer is not None and self._pace.is_enough():
             self._conclude()
-
-    def _is_enough(self) -> bool:
-        if self.audit_steps is not None:
-            return self._steps >= self.audit_steps
-        if time.monotonic() - self._since < _SECONDS or self._observer is None:
-            return False
-        counts = self._observer.ledger.updates
-        return all(counts.get(number, 0) >= _STEPS for number, _ in self._observer.live_optimizers())
 
     def _conclude(self, error: BaseException | None = None) -> None:
         """End the audit, and tell what it found."""
@@ -123,6 +110,7 @@ class Run:
 
             observer.stop()
             self._closely.close()
+            telling.announce()
             report = embedded.report(error)
             with embedded.aside(observer.watch, self._complete):
                 report = gathering.joined(report, observer)
@@ -142,6 +130,7 @@ class Run:
             if isinstance(error, Exception) and not isinstance(error, DoesNotTrain) and not embedded.was_told(error):
                 # A hook around the trainer, such as ``gradwhy.install()``, sees the exception next.
                 embedded.mark_told(error)
+                telling.announce()
                 if self._observer is not None:
                     self._conclude(error)
                 else:
@@ -178,7 +167,7 @@ class Run:
 
     def __getstate__(self) -> dict[str, Any]:
         # A callback is copied to the processes that a host starts: each watches for itself.
-        fresh = {"_held": False, "_observer": None, "_closely": None, "report": Report()}
+        fresh = {"_held": False, "_observer": None, "_pace": None, "_closely": None, "report": Report()}
         return self.__dict__ | fresh
 
     def __setstate__(self, state: dict[str, Any]) -> None:

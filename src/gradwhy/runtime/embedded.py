@@ -12,7 +12,7 @@ from types import FrameType
 from typing import TYPE_CHECKING, TypeAlias
 
 from gradwhy.findings import Message, Report
-from gradwhy.runtime import arrival, unwind, warned
+from gradwhy.runtime import arrival, ranks, unwind, warned
 
 if TYPE_CHECKING:
     from gradwhy.runtime.watch import TraceMode, Watch
@@ -91,6 +91,11 @@ class Listening:
         """Record in full again: something new begins, such as a cell or a test."""
         if self.watch is not None:
             self.watch._quietly(_refresh, self.watch)
+
+    def as_rank(self) -> None:
+        """This process has become one rank of several."""
+        if self.watch is not None and self.watch.thread == threading.get_ident():
+            self.watch._quietly(self.watch.patch_as_rank)
 
     def report(self, error: BaseException | None) -> Report:
         """The report on an exception, or on what was noticed without one. Watching goes on; what was told is not told again."""
@@ -201,6 +206,10 @@ def start(trace: TraceMode = "auto", eager: bool = True) -> None:
     already shares it, and it ends with the last ``stop``. ``eager``: see ``Listening``."""
     global _current, _holds
     _holds += 1
+    alone = ranks.here() is None
+    joined = not _owned and ranks.join() is not None
+    if _current is not None and alone and joined:
+        _current.as_rank()
     if _current is None:
         _current = Listening(trace, eager=eager)
         _current.begin()

@@ -59,7 +59,8 @@ def run(
         if error is not None and not isinstance(error, (SystemExit, Stopped)):
             launch.report_uncaught(error)
             embedded.mark_told(error)
-        if isinstance(error, Exception) and (member := ranks.here()) is not None:
+        # An audit has something to tell of each program.
+        if (attend is not None or isinstance(error, Exception)) and (member := ranks.here()) is not None:
             joining.coming(member)
     return Outcome(error, _report(None if isinstance(error, Stopped) else error, listening), listening.steps)
 

@@ -111,7 +111,7 @@ class Watch:
         kept.append(patch.install(self))
 
     def patch_as_rank(self) -> None:
-        """In a forked process that is one rank of several, which its parent was not."""
+        """This process is one rank of several, which it, or the parent that forked it, was not before."""
         self.thread = threading.get_ident()
         self._patches.append(ranks.install(self))
 

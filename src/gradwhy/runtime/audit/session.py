@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from types import CodeType
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from gradwhy.findings import Message
 from gradwhy.runtime import launch, session
+from gradwhy.runtime.audit.pace import Pace
 
 if TYPE_CHECKING:
     from gradwhy.runtime.watch import Watch
 
 Then: TypeAlias = Literal["stop", "continue"]
-
-_AT_LEAST = 2
-_SECONDS = 30.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,36 +36,6 @@ class Audited:
     """Whether the audit ended it."""
 
 
-class _Pace:
-    """Counts steps, and says when enough were seen."""
-
-    def __init__(self, plan: Plan, on_step: Callable[[int], None]) -> None:
-        self.plan = plan
-        self.done = 0
-        self.over = False
-        self._since = time.monotonic()
-        self._on_step = on_step
-        self.observer: Any = None
-
-    def stepped(self) -> None:
-        self.done += 1
-        self._on_step(self.done)
-        if not self.over and self._is_enough():
-            self.over = True
-            if self.plan.then == "stop":
-                raise session.Stopped
-            # From here on the program runs as it would without us.
-            self.observer.rest()
-
-    def _is_enough(self) -> bool:
-        if self.plan.steps is not None:
-            return self.done >= self.plan.steps
-        if time.monotonic() - self._since < _SECONDS:
-            return False
-        counts = self.observer.ledger.updates
-        return all(counts.get(number, 0) >= _AT_LEAST for number, _ in self.observer.live_optimizers())
-
-
 def audit(
     program: launch.Program,
     plan: Plan,
@@ -79,13 +46,26 @@ def audit(
 
     Raises ``launch.CannotRun`` and ``session.TorchMissing`` before anything of the program has run.
     """
-    pace = _Pace(plan, on_step)
+    pace = Pace(plan.steps)
+    over = False
+
+    def stepped() -> None:
+        nonlocal over
+        pace.stepped()
+        on_step(pace.done)
+        if not over and pace.is_enough():
+            over = True
+            if plan.then == "stop":
+                raise session.Stopped
+            # From here on the program runs as it would without us.
+            if pace.observer is not None:
+                pace.observer.rest()
 
     def attend(watch: Watch) -> Callable[[], None]:
         # Imported here: it needs torch, which the program has just imported.
         from gradwhy.runtime.audit.observer import Observer
 
-        observer = Observer(watch, pace.stepped)
+        observer = Observer(watch, stepped)
         pace.observer = observer
         observer.start()
         undo = [observer.stop]

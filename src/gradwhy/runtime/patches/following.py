@@ -6,6 +6,7 @@ Several that one call starts are ranks: they leave word for each other in a fold
 from __future__ import annotations
 
 import _thread
+import contextlib
 import json
 import os
 import sys
@@ -19,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 import torch.multiprocessing
 
 from gradwhy.findings import Report, wire
-from gradwhy.runtime import unwind, warned
+from gradwhy.runtime import embedded, unwind
 from gradwhy.runtime.patches import unwatched
 from gradwhy.runtime.ranks import Member, joining, leave, place, standing
 from gradwhy.runtime.ranks.board import Board, FolderBoard
@@ -103,26 +104,23 @@ class Followed:
 
     def __call__(self, index: int, *args: Any) -> Any:
         member = Member(index, max(self.number, 1), FolderBoard(self.folder), spawned=True)
-        watch = self._begin(member)
-        error: BaseException | None = None
-        try:
-            return self.function(index, *args)
-        except BaseException as ended:
-            error = ended
-            if isinstance(ended, Exception):
-                self._tell(member, ended, watch)
-            raise
-        finally:
-            standing.ended(member, error)
-            error = None
-            for each in watch:
-                each._quietly(each.stop)
+        with contextlib.ExitStack() as leaving:
+            watch = self._begin(member, leaving)
+            error: BaseException | None = None
+            try:
+                return self.function(index, *args)
+            except BaseException as ended:
+                error = ended
+                if isinstance(ended, Exception) and watch is not None:
+                    self._tell(member, ended, watch)
+                raise
+            finally:
+                standing.ended(member, error)
+                error = None
 
-    def _begin(self, member: Member) -> list[Watch]:
+    def _begin(self, member: Member, leaving: contextlib.ExitStack) -> Watch | None:
         """What fails in here is nobody's business but ours: the process then runs unwatched."""
         try:
-            from gradwhy.runtime.watch import Watch
-
             text.STARTED_IN = self.started_in
             # A forked process would else be the rank that its parent is.
             leave()
@@ -136,23 +134,19 @@ class Followed:
                 watch.unwatched = unwatched.Unwatched()
                 if self.number > 1:
                     watch.patch_as_rank()
-                return [watch]
-            unwind.clean_what_is_printed()
-            warned.place_truly()
-            watch = Watch(self.trace)
-            watch.start()
-            return [watch]
+                leaving.callback(watch._quietly, watch.stop)
+                return watch
+            listening = embedded.Listening(self.trace)
+            leaving.enter_context(embedded.owning(listening))
+            return listening.watch
         except Exception:
-            return []
+            return None
 
-    def _tell(self, member: Member, error: Exception, watches: list[Watch]) -> None:
+    def _tell(self, member: Member, error: Exception, watch: Watch) -> None:
         try:
-            from gradwhy.runtime.diagnose import diagnose
-
             joining.coming(member)
-            for watch in watches:
-                watch.stop()
-                joining.leave_word(member, diagnose(error, watch))
+            watch.stop()
+            joining.leave_word(member, embedded.diagnosed(error, watch, []))
         except Exception:
             return
         finally:

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from gradwhy.runtime.ranks.job import Member, enter, here, leave, place
+from gradwhy.runtime.ranks.job import Member, enter, here, join, leave, place
 
-__all__ = ["Member", "enter", "here", "leave", "place"]
+__all__ = ["Member", "enter", "here", "join", "leave", "place"]

@@ -1,10 +1,12 @@
-"""Which rank of which job this process is: from the variables that torchrun and other launchers set."""
+"""Which rank of which job this process is: from the variables that launchers set, or the process group that the program made."""
 
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from gradwhy.runtime.ranks.board import Board, StoreBoard
 
@@ -58,3 +60,28 @@ def enter(environment: Mapping[str, str] | None = None) -> Member | None:
     member = Member(rank, size, StoreBoard(address, port, f"gradwhy/{run}/{attempt}"))
     place(member)
     return member
+
+
+def join() -> Member | None:
+    """The rank that this process is; where nothing says so yet, as its environment or its process group has it. Never raises."""
+    if here() is None and enter() is None and (member := _of_group()) is not None:
+        place(member)
+    return here()
+
+
+def _of_group() -> Member | None:
+    """The rank in the default group, where its store can be reached by others.
+
+    (torch/distributed/distributed_c10d.py, ``_get_default_store``; ``TCPStore.host`` and ``port``.)
+    """
+    try:
+        dist = sys.modules["torch.distributed"]
+        if not dist.is_initialized() or dist.get_world_size() < 2:
+            return None
+        store: Any = dist.distributed_c10d._get_default_store()
+        while hasattr(store, "underlying_store"):
+            store = store.underlying_store
+        board = StoreBoard(store.host, store.port, "gradwhy/group")
+        return Member(dist.get_rank(), dist.get_world_size(), board)
+    except Exception:
+        return None

@@ -38,11 +38,28 @@ class Turn:
     alone: bool = False
     """Whether the other ranks could not be reached: one of them may tell too."""
 
+    def told(self, member: Member, in_file: bool) -> tuple[Report, bool] | None:
+        """(what this rank is to tell, whether in the file), where a file was asked for or not; None where others tell it."""
+        if self.fresh is None:
+            return None
+        if in_file and self.alone and member.rank > 0:
+            # A file is written by one rank at a time.
+            return (self.fresh, False) if self.fresh.findings else None
+        return (self.report, True) if in_file else (self.fresh, False)
+
 
 def coming(member: Member) -> None:
     """Say that this rank will have something to tell, before it is looked into. Never raises."""
     try:
         member.board.add("coming", 1)
+    except Gone:
+        return
+
+
+def after_all_nothing(member: Member) -> None:
+    """For a rank that has said it would have something to tell: the others need not wait for it. Never raises."""
+    try:
+        member.board.add("posted", 1)
     except Gone:
         return
 

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 Doing: TypeAlias = Literal["backward", "collective", "forward", "other", "ended", "failed"]
 
 SECONDS = 30.0
+VARIABLE = "GRADWHY_STUCK_AFTER"
 _SLOWEST, _QUICKEST = 5.0, 0.1
 _NAMES_KEPT = 400
 
