@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -111,10 +112,6 @@ def test_different_faults_are_told_together_with_their_ranks(tmp_path: Path) -> 
     assert all(fix["verified"] is None for each in found for fix in each["fixes"])
 
 
-@pytest.mark.xfail(
-    reason="torch aborts the plain job at its end now and then: terminate called without an active exception",
-    strict=False,
-)
 def test_a_healthy_job_prints_and_ends_as_without(tmp_path: Path) -> None:
     write(tmp_path, TRAINS)
     plain = torchrun(tmp_path, 2, watched=False)
@@ -158,19 +155,28 @@ def test_what_the_programs_own_record_has_written_stays(tmp_path: Path) -> None:
     assert "error[detach]" in job.stderr.partition("Root Cause")[2]
 
 
-@pytest.mark.xfail(
-    reason="the second attempt of a restarted gloo job fails by itself now and then; not understood yet", strict=False
-)
 def test_each_attempt_of_a_restarted_job_is_told_of(tmp_path: Path) -> None:
-    write(tmp_path, 'stop = int(os.environ["TORCHELASTIC_RESTART_COUNT"]) == 0\n' + TRAINS.replace("    loss.backward()", """\
-    if stop:
-        loss = loss.detach()
-    loss.backward()"""))  # fmt: skip
+    # Without a process group: torch 2.13 itself seldom gets one of gloo in a second attempt ("connectFullMesh failed").
+    write(
+        tmp_path,
+        """
+        import os
+        import torch
+
+        out = torch.nn.Linear(4, 3)(torch.randn(8, 4))
+        if os.environ["TORCHELASTIC_RESTART_COUNT"] == "0":
+            out = out.detach()
+        else:
+            out = out.argmax(1).float()
+        out.mean().backward()
+        """,
+        head="",
+    )
     job = torchrun(tmp_path, 2, options=("--max-restarts", "1"))
-    assert job.returncode == 0
-    assert len(findings(job.stderr)) == 1
-    assert "note  on ranks 0-1: each rank of the job" in job.stderr
-    assert len(job.stdout.splitlines()) == 1
+    assert job.returncode == 1
+    assert [re.findall(r"\[([\w-]+)\]", each)[0] for each in findings(job.stderr.partition("=====")[0])] == [
+        "detach", "argmax"]  # fmt: skip
+    assert job.stderr.partition("=====")[0].count("note  on ranks 0-1: each rank of the job") == 2
 
 
 BROKEN_ALONE = "import torch\ntorch.nn.Linear(2, 2)(torch.ones(2)).detach().sum().backward()\n"
@@ -213,15 +219,6 @@ def test_ranks_that_another_launcher_starts(tmp_path: Path, free_port: int) -> N
     assert [code for _, code in ends] == [1, 1]
     (finding,) = report_of(tmp_path)["findings"]
     assert (finding["cause"], ranks_of(finding)) == ("argmax", [0, 1])
-
-
-@pytest.fixture
-def free_port() -> int:
-    import socket
-
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        return int(taken.getsockname()[1])
 
 
 def test_unused_parameters_are_named_on_the_rank_that_left_them_out(tmp_path: Path) -> None:

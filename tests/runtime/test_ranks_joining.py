@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -56,7 +57,7 @@ def test_a_rank_without_an_answer_adds_no_doubt_to_one_that_has_it() -> None:
     assert [note.id for note in joining.joined({0: unanswered}, 2).notes] == [note.id for note in unanswered.notes]
 
 
-def take_all(folder: Path, found: list[Report], size: int) -> list[joining.Turn]:
+def take_all(folder: Path, found: Mapping[int, Report], size: int) -> list[joining.Turn]:
     """Each report is a rank's, all at once."""
     turns: dict[int, joining.Turn] = {}
 
@@ -66,7 +67,7 @@ def take_all(folder: Path, found: list[Report], size: int) -> list[joining.Turn]
         turns[rank] = joining.take(member, found[rank])
         turns[rank].done()
 
-    threads = [threading.Thread(target=one, args=(rank,)) for rank in range(len(found))]
+    threads = [threading.Thread(target=one, args=(rank,)) for rank in found]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -75,7 +76,7 @@ def take_all(folder: Path, found: list[Report], size: int) -> list[joining.Turn]
 
 
 def test_one_of_the_ranks_tells_and_all_know_what_was_told(tmp_path: Path) -> None:
-    turns = take_all(tmp_path, [report(finding()), report(finding()), report(finding("argmax"))], 3)
+    turns = take_all(tmp_path, {0: report(finding()), 1: report(finding()), 2: report(finding("argmax"))}, 3)
     assert sum(turn.fresh is not None for turn in turns) == 1
     assert all([each.cause for each in turn.report.findings] == ["detach", "argmax"] for turn in turns)
 
@@ -91,6 +92,34 @@ def test_a_rank_that_comes_late_tells_what_is_new_only(tmp_path: Path, monkeypat
     fresh = [turn.fresh and [each.cause for each in turn.fresh.findings] for turn in turns]
     assert fresh == [["detach"], None, ["argmax"]]
     assert [each.cause for each in turns[2].report.findings] == ["detach", "argmax"]
+
+
+def test_a_rank_that_fails_again_is_told_of_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As a program does that catches what it raises: first both ranks, then rank 1 alone, then both."""
+    monkeypatch.setattr(joining, "WAIT", 0.05)
+    episodes = [
+        {0: finding("argmax"), 1: finding("argmax")},
+        {1: finding("detach")},
+        {0: finding("item"), 1: finding("item")},
+    ]
+    told = []
+    for episode in episodes:
+        turns = take_all(tmp_path, {rank: report(each) for rank, each in episode.items()}, 2)
+        (fresh,) = [turn.fresh for turn in turns if turn.fresh is not None]
+        told += [(each.cause, each.evidence[0].facts["ranks"]) for each in fresh.findings]
+    assert told == [("argmax", (0, 1)), ("detach", (1,)), ("item", (0, 1))]
+
+
+def test_a_rank_with_nothing_new_keeps_nobody_waiting(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def wait(member: Member, key: str) -> None:
+        raise AssertionError(f"rank {member.rank} waits for {key}")
+
+    monkeypatch.setattr(joining, "WAIT", 0.01)
+    monkeypatch.setattr(joining, "_wait_for", wait)
+    for rank in range(4):
+        turn = joining.take(Member(rank, 4, FolderBoard(str(tmp_path))), report(finding()))
+        assert (turn.fresh is None) == (rank > 0)
+        turn.done()
 
 
 def test_a_rank_that_was_to_tell_and_died_is_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import functools
-import itertools
 import os
 import sys
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -16,7 +14,6 @@ from gradwhy.findings import Report
 from gradwhy.report import delivery, error_file, formats
 from gradwhy.runtime import embedded, ranks
 from gradwhy.runtime.ranks import Member, joining, standing
-from gradwhy.runtime.ranks.board import Part
 
 To: TypeAlias = "str | Path | Callable[[Report], Any] | None"
 """Where a report goes: a file (its name says the format), a function, or standard error for None."""
@@ -63,7 +60,6 @@ def _bring(report: Report, to: To, language: str | None) -> None:
 # -- one rank of several
 
 _announced: list[Member] = []
-_numbers = itertools.count()
 _last = Report()
 _over = False
 
@@ -72,9 +68,8 @@ def announce() -> None:
     """Let the other ranks know, where there are any, that this one looks into something. ``tell`` is to follow. Never raises."""
     member = ranks.here()
     if member is not None and not _announced:
-        # A program that catches what it raises may come here often: each time is joined on its own.
-        _announced.append(replace(member, board=Part(member.board, f"told-{next(_numbers)}")))
-        joining.coming(_announced[0])
+        _announced.append(member)
+        joining.coming(member)
 
 
 def _tell_for_all(member: Member, report: Report, to: To, language: str | None) -> None:

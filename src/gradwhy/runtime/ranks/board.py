@@ -43,25 +43,6 @@ class Board(Protocol):
         """Add to a count and return it; with 0, look at it."""
 
 
-class Part:
-    """A board of its own on another one."""
-
-    def __init__(self, whole: Board, name: str) -> None:
-        self._whole, self._name = whole, name
-
-    def post(self, key: str, text: str) -> None:
-        self._whole.post(f"{self._name}/{key}", text)
-
-    def read(self, key: str) -> str | None:
-        return self._whole.read(f"{self._name}/{key}")
-
-    def claim(self, key: str) -> bool:
-        return self._whole.claim(f"{self._name}/{key}")
-
-    def add(self, key: str, number: int) -> int:
-        return self._whole.add(f"{self._name}/{key}", number)
-
-
 class StoreBoard:
     """A connection of our own to the ``TCPStore`` that the job itself uses, under a prefix of our own.
 

@@ -11,7 +11,6 @@ import json
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 from gradwhy.findings import Evidence, Finding, Message, Report, wire
 from gradwhy.findings.evidence import Scalar
@@ -84,55 +83,106 @@ def leave_word(member: Member, report: Report) -> None:
 
 def reports(member: Member) -> dict[int, Report]:
     """What is on the board. Raises Gone."""
-    found: dict[int, Report] = {}
-    for rank in range(member.size):
-        text = member.board.read(f"report/{rank}")
-        if text is not None:
-            found[rank] = wire.from_data(json.loads(text))
-    return found
+    return {rank: each.report for rank, each in _left(member).items()}
 
 
-def _post(member: Member, report: Report) -> None:
-    data = wire.to_data(report, lambda message: message.id)
+@dataclass(frozen=True, slots=True)
+class _Word:
+    """What a rank has left. A program that catches its exceptions may leave several: ``number`` counts them from 0."""
+
+    number: int
+    report: Report
+
+
+@dataclass(frozen=True, slots=True)
+class _Told:
+    """What was told at one turn, and before."""
+
+    report: Report
+    words: Mapping[int, int]
+    """Rank -> number of its last word that was told."""
+    posted: int
+    """How many words had been left by then."""
+
+
+def _left(member: Member) -> dict[int, _Word]:
+    found = {rank: _word_of(member, rank) for rank in range(member.size)}
+    return {rank: word for rank, word in found.items() if word is not None}
+
+
+def _word_of(member: Member, rank: int) -> _Word | None:
+    text = member.board.read(f"report/{rank}")
+    if text is None:
+        return None
+    data = json.loads(text)
+    return _Word(data["number"], wire.from_data(data["report"]))
+
+
+def _post(member: Member, report: Report) -> _Word:
+    before = _word_of(member, member.rank)
+    word = _Word(0 if before is None else before.number + 1, report)
+    data = {"number": word.number, "report": wire.to_data(report, lambda message: message.id)}
     member.board.post(f"report/{member.rank}", json.dumps(data))
     member.board.add("posted", 1)
+    return word
 
 
 def _take(member: Member, report: Report) -> Turn:
     board = member.board
-    _post(member, report)
-    told: set[int] = set()
-    for number in range(member.size + 1):
+    mine = _post(member, report)
+    first = int(board.read("turns") or 0)
+    last = _said(board.read(f"told/{first - 1}")) if first else None
+    for number in range(first, first + member.size + 1):
+        told = dict(last.words) if last is not None else {}
+        if told.get(member.rank) == mine.number and last is not None:
+            return Turn(last.report, None)
         if board.claim(f"turn/{number}"):
-            _wait_for_others(member)
-            found = reports(member) | {member.rank: report}
-            whole = joined(found, member.size)
-            fresh = _without({rank: each for rank, each in found.items() if rank in told}, found, member.size)
-            word = json.dumps({"ranks": sorted(found), "report": wire.to_data(whole, lambda message: message.id)})
-
-            def done(key: str = f"told/{number}", word: str = word) -> None:
-                try:
-                    board.post(key, word)
-                except Gone:
-                    return
-
-            return Turn(whole, fresh, done)
-        said = _wait_for(member, f"told/{number}")
-        if said is not None:
-            told |= set(said["ranks"])
-        if said is not None and member.rank in told:
-            return Turn(wire.from_data(said["report"]), None)
+            _wait_for_others(member, last.posted if last is not None else 0)
+            posted = board.add("posted", 0)
+            return _turn(member, number, posted, _left(member) | {member.rank: mine}, told)
+        last = _wait_for(member, f"told/{number}") or last
     alone = joined({member.rank: report}, member.size)
     return Turn(alone, alone, alone=True)
 
 
-def _wait_for(member: Member, key: str) -> Mapping[str, Any] | None:
+def _turn(member: Member, number: int, posted: int, words: Mapping[int, _Word], told: Mapping[int, int]) -> Turn:
+    found = {rank: word.report for rank, word in words.items()}
+    whole = joined(found, member.size)
+    before = {rank: word.report for rank, word in words.items() if told.get(rank) == word.number}
+    data = {
+        "words": {rank: word.number for rank, word in words.items()},
+        "posted": posted,
+        "report": wire.to_data(whole, lambda message: message.id),
+    }
+
+    def done() -> None:
+        try:
+            member.board.post(f"told/{number}", json.dumps(data))
+            member.board.post("turns", str(number + 1))
+        except Gone:
+            return
+
+    fresh = _without(before, found, member.size)
+    if fresh is None:
+        # Nobody will say that it was told.
+        done()
+    return Turn(whole, fresh, done)
+
+
+def _said(text: str | None) -> _Told | None:
+    if text is None:
+        return None
+    data = json.loads(text)
+    words = {int(rank): number for rank, number in data["words"].items()}
+    return _Told(wire.from_data(data["report"]), words, data["posted"])
+
+
+def _wait_for(member: Member, key: str) -> _Told | None:
     end = time.monotonic() + _TOLD
     while time.monotonic() < end:
-        text = member.board.read(key)
-        if text is not None:
-            found: Mapping[str, Any] = json.loads(text)
-            return found
+        said = _said(member.board.read(key))
+        if said is not None:
+            return said
         time.sleep(_tick(member))
     return None
 
@@ -142,12 +192,12 @@ def _tick(member: Member) -> float:
     return min(0.02 * (1 + member.size / 16), 0.5)
 
 
-def _wait_for_others(member: Member) -> None:
-    """Until all have left word, or those that said they would have and ``WAIT`` is over."""
+def _wait_for_others(member: Member, before: int = 0) -> None:
+    """Until all have left word beside those ``before``, or those that said they would have and ``WAIT`` is over."""
     begun = time.monotonic()
     while True:
         posted, waited = member.board.add("posted", 0), time.monotonic() - begun
-        if posted >= member.size or waited > _DIAGNOSED:
+        if posted - before >= member.size or waited > _DIAGNOSED:
             return
         if waited > WAIT and posted >= member.board.add("coming", 0):
             return
