@@ -166,3 +166,34 @@ except RuntimeError:
 model.cut = False
 trainer.fit(model, loader, loader)
 """
+
+
+def in_ranks(strategy: str, callback: str, broken: str) -> str:
+    """The program on two processes, whose step is detached on the ranks that ``broken`` says."""
+    parallel = f'accelerator="cpu", devices=2, strategy="{strategy}",'
+    before, guard, after = text(callback, result=f"loss.detach() if {broken} else loss").partition(
+        "\nL.seed_everything"
+    )
+    body = (guard + after).replace('accelerator="cpu",', parallel).replace("\n", "\n    ")
+    return f'{before}\n\nif __name__ == "__main__":{body}\n'
+
+
+@pytest.mark.parametrize(
+    ("broken", "note"),
+    [("True", "note  on ranks 0-1: each rank of the job"), ("self.global_rank == 1", "note  on rank 1 only")],
+)
+def test_ranks_that_lightning_starts_tell_once(program: Write, python: Run, broken: str, note: str) -> None:
+    program(in_ranks("ddp", "Gradwhy()", broken))
+    ended = python("train.py")
+    assert ended.returncode != 0
+    assert ended.stderr.count("error[detach] `the loss` has no gradient path") == 1
+    assert note in ended.stderr
+
+
+def test_processes_that_lightning_spawns_are_told_of_by_gradwhy_run(program: Write, gradwhy: Run) -> None:
+    program(in_ranks("ddp_spawn", "", "True"))
+    ended = gradwhy("run", "train.py")
+    assert ended.returncode != 0
+    assert ended.stderr.count("error[detach] `the loss` has no gradient path") == 1
+    assert "note  on ranks 0-1: each rank of the job" in ended.stderr
+    assert ". lightning/pytorch/strategies/launchers/multiprocessing.py" in ended.stderr

@@ -9,21 +9,22 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import published
 import pytest
 
 HERE = Path(__file__).parent
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 
 HEALTHY = {
-    "lightning": "no-graph-72-lightning-adversarial",
-    "transformers": "no-graph-622-trainer-no-grad-forward",
-    "accelerate": "no-graph-642-accelerate-evaluate-off",
+    "lightning": published.HOME / "no-graph-72-lightning-adversarial.fixed.py",
+    "transformers": HERE / "cases" / "no-graph-622-trainer-no-grad-forward.fixed.py",
+    "accelerate": HERE / "cases" / "no-graph-642-accelerate-evaluate-off.fixed.py",
 }
 
 
 @pytest.fixture(params=sorted(HEALTHY))
 def healthy(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    shutil.copy(HERE / "cases" / f"{HEALTHY[request.param]}.fixed.py", tmp_path / "train.py")
+    shutil.copy(HEALTHY[request.param], tmp_path / "train.py")
     return str(request.param)
 
 
@@ -64,3 +65,18 @@ def test_accelerate_launches_gradwhy(tmp_path: Path) -> None:
     )  # fmt: skip
     assert ended.returncode != 0
     assert "error[detach] `loss` has no gradient path" in ended.stderr
+
+
+def test_accelerate_launches_ranks_that_tell_once(tmp_path: Path) -> None:
+    shutil.copy(HERE / "cases" / "no-graph-641-accelerate-detached.py", tmp_path / "train.py")
+    # Without a GPU, accelerate starts several processes by torchrun only where it takes them for those of GPUs.
+    ended = subprocess.run(
+        [sys.executable, "-m", "accelerate.commands.launch", "--multi_gpu", "--num_processes", "2", "--num_machines", "1",
+         "--mixed_precision", "no", "--dynamo_backend", "no", "--main_process_port", "0", "-m", "gradwhy", "run", "train.py"],
+        cwd=tmp_path, capture_output=True, text=True, timeout=300,
+    )  # fmt: skip
+    assert ended.returncode != 0
+    before_table = ended.stderr.partition("=====")[0]
+    assert before_table.count("error[detach] `loss` has no gradient path") == 1
+    assert before_table.count("note  on ranks 0-1: each rank of the job") == 1
+    assert "error[detach]" in ended.stderr.partition("Root Cause")[2]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import textwrap
 from pathlib import Path
 
 import pytest
@@ -70,3 +71,53 @@ def test_processes_that_wait_for_each_other_are_told_of_while_they_do(tmp_path: 
     assert headline in while_running
     assert "the program still runs" in while_running
     assert [headline in each for each in findings(after)] == [True]
+
+
+def test_a_package_that_runs_the_steps_in_a_process_of_its_own(tmp_path: Path) -> None:
+    """No frame of the failing stack is the program's: it stands at the package's line, and the cut is named all the same."""
+    package = tmp_path / "site-packages" / "trainerlib"
+    package.mkdir(parents=True)
+    (package / "__init__.py").write_text(
+        textwrap.dedent(
+            """
+            import torch.multiprocessing as mp
+
+            def fit(model, batches):
+                mp.spawn(_process, (model, batches), nprocs=1)
+
+            def _process(rank, model, batches):
+                _loop(model, batches)
+
+            def _loop(model, batches):
+                for batch in batches:
+                    loss = model.training_step(batch)
+                    loss.backward()
+            """
+        )
+    )
+    write(
+        tmp_path,
+        """
+        import sys
+        from pathlib import Path
+
+        sys.path.insert(0, str(Path(__file__).parent / "site-packages"))
+        import torch
+        import trainerlib
+
+        class Net(torch.nn.Linear):
+            def training_step(self, batch):
+                out = self(batch)
+                out = out.detach()
+                return out.mean()
+
+        if __name__ == "__main__":
+            trainerlib.fit(Net(4, 1), [torch.randn(8, 4)])
+        """,
+        head="",
+    )
+    command = [sys.executable, "-m", "gradwhy", "run", "train.py"]
+    job = subprocess.run(command, cwd=tmp_path, env=environment(), capture_output=True, text=True, timeout=120)
+    assert "error[detach] `the loss` has no gradient path to any parameter" in job.stderr
+    assert "train.py:12\n" in job.stderr
+    assert ". trainerlib/__init__.py, _process" in job.stderr

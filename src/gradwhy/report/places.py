@@ -28,7 +28,7 @@ def room(at: Location, main: Location, language: str) -> str:
         return ", ".join(filter(None, (cell(at, language), printable(function))))
     function = function or "<module>"
     same = (at.file, at.cell) == (main.file, main.cell)
-    file = at.file if at.cell is None else f"{at.file}:cell {at.cell}"
+    file = shortened(at.file) if at.cell is None else f"{at.file}:cell {at.cell}"
     return printable(function if same else f"{file}, {function}")
 
 

@@ -8,6 +8,7 @@ import inspect
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from types import FrameType, TracebackType
 from typing import Any
 
@@ -55,6 +56,11 @@ class Failure:
         users = self.user_frames
         return users[-1] if users else None
 
+    @property
+    def entry(self) -> LiveFrame | None:
+        """The outermost frame of a package other than torch, where no frame is the user's: a trainer's own process or thread."""
+        return next((live for live in self.frames if _is_package(live.site.file)), None)
+
     def differentiated(self) -> Sequence[Any] | None:
         """The tensors that ``backward`` or ``grad`` was called on, from torch's own frames.
 
@@ -81,6 +87,11 @@ class Failure:
                     if isinstance(found, (tuple, list)) and found:
                         return list(found)
         return ()
+
+
+def _is_package(filename: str) -> bool:
+    parts = Path(filename).parts
+    return "site-packages" in parts and "torch" not in parts and not is_own_file(filename)
 
 
 @contextlib.contextmanager

@@ -63,6 +63,14 @@ class NodeLines:
             numbers = sorted(self.lines)
             place = bisect.bisect(numbers, number)
             known = self.lines[numbers[place]] if place < len(numbers) else None
+        return self._told(known)
+
+    def last_made(self, before: int) -> Made | None:
+        """Where the last node on record was made that has a smaller number."""
+        number = max((each for each in self.lines if each < before), default=None)
+        return self._told(self.lines[number]) if number is not None else None
+
+    def _told(self, known: tuple[Any, CodeType, int] | None) -> Made | None:
         if known is None:
             return None
         func, code, lasti = known

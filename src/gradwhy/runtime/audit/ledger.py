@@ -84,6 +84,8 @@ class Step:
     """torch's number of the next node at the time."""
     scaled: bool = False
     """Called by a ``GradScaler``."""
+    host: str = ""
+    """What the caller is advised where a package steps that was to go backward before; see torchapi/hosts.toml."""
     carried: bool = False
     """Every pass since its last step added to gradients that this optimizer had used already."""
 

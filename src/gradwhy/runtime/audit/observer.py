@@ -27,8 +27,9 @@ from gradwhy.runtime.audit.zeros import ZeroSearch
 from gradwhy.runtime.failure import standing
 from gradwhy.runtime.names import Names
 from gradwhy.runtime.records import node_of
-from gradwhy.runtime.sites import user_chain
+from gradwhy.runtime.sites import frames_from, user_chain
 from gradwhy.runtime.writes import sequence_now
+from gradwhy.torchapi import hosts
 
 if TYPE_CHECKING:
     from gradwhy.runtime.watch import Watch
@@ -256,6 +257,7 @@ class Observer:
             fed=fed,
             number=sequence_now(),
             scaled=_is_inside(frame, grad_scaler.__file__),
+            host="" if ledger.passes else _trainer(frame),
             carried=previous is not None and self._is_carried(passes, ids),
         )
         ledger.steps.append(step)
@@ -319,6 +321,11 @@ class Observer:
                 self.roster.keep(parameter)
             self.inspection.look(names, self)
         self._met |= self.roster.members.keys() | self.ledger.reached.keys()
+
+
+def _trainer(frame: FrameType) -> str:
+    stack = [(each.f_code.co_filename, each.f_code.co_name) for each in frames_from(frame)]
+    return hosts.advice("backward-missing", [stack])
 
 
 def _is_inside(frame: FrameType | None, file: str) -> bool:

@@ -27,14 +27,14 @@ def matches(failure: Failure) -> bool:
 def diagnose(situation: Situation) -> list[Finding]:
     """The best explanation first; what is as true but explains less comes with it as ``related``."""
     found = _MESSAGE.search(situation.failure.text)
-    surface = situation.failure.surface
+    surface = situation.failure.surface or situation.failure.entry
     tensors = situation.failure.differentiated() or []
     index = int(found[1]) if found else 0
     if surface is None or index >= len(tensors):
         return []
     loss = Loss.of(tensors[index], index, surface, situation)
     ranked = explanations(loss, situation)
-    if not ranked and loss.record is None:
+    if not ranked and loss.record is None and surface.is_users:
         # Nothing was on record. Where the whole ancestry is known and explains nothing, a guess would be a wrong line.
         if found_in_source := list(situation.each(partial(elsewhere.read, loss, SYMPTOM))):
             return found_in_source
