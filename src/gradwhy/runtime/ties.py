@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from dataclasses import replace
 from typing import Any
 
 from gradwhy.findings import Argument, Code, Evidence, Finding, Message, Step
@@ -54,7 +55,9 @@ def told(tie: Tie, roots: Collection[Any], situation: Situation, symptom: str) -
         steps.append(account.station(tie.earlier.chain[0], Message(key, {"times": tie.earlier.times})))
     if after is not None and (before is None or after.site != before.site or tie.crosses):
         steps.append(account.station(after.site, Message("freed-graph-reused.again", facts)))
-    evidence = [Evidence(kind="graph", subject=name or tie.old.name(), facts={"grad_fn": tie.old.name()})]
+    # Where the value itself is of the earlier graph, the node is the one whose saved values are gone, anywhere in that graph.
+    seen = Evidence(kind="graph", subject=name or tie.old.name(), facts={"grad_fn": tie.old.name()})
+    evidence = [seen if tie.new is not None else replace(seen, subject=tie.old.name(), facts={"saved": "freed"})]
     lines = {each.chain[0].line for each in situation.watch.journal.passes if each.chain and not each.kept}
     return [
         account.finding(
