@@ -330,3 +330,42 @@ def test_ddp_looks_for_what_a_step_does_not_use() -> None:
     result = after("module-unused", program, "epoch > 3", "headline-conditional", wrapped="model = DDP(Net())")
     assert result == program.replace("Net()", "Net(), find_unused_parameters=True")
     assert after("module-unused", program, "epoch > 3", "headline-module", wrapped="model = DDP(Net())") is None
+
+
+@pytest.mark.parametrize(
+    ("part", "train", "added"),
+    [
+        ("model.body", "model.train()", "model.body.eval()"),
+        ("model.body.1.bn", "model.train(True)", "model.body[1].bn.eval()"),
+        ("model.body", "self.model.train()", "self.model.body.eval()"),
+        # Another name for it, or all of it.
+        ("model.body", "network.train()", None),
+        ("model", "model.train()", None),
+    ],
+)
+def test_a_frozen_part_is_put_back_into_evaluation_mode(part: str, train: str, added: str | None) -> None:
+    program = f"for epoch in range(3):\n    {train}  # on\n    run()\n"
+    found = after("frozen-part", program, train, "headline-statistics", {"part": Code(part)})
+    assert found == (f"for epoch in range(3):\n    {train}  # on\n    {added}\n    run()\n" if added else None)
+
+
+def test_a_part_that_is_frozen_later_follows_its_flag() -> None:
+    args: dict[str, Argument] = {"part": Code("model.body"), "shared": True}
+    found = after("frozen-part", "model.train()\n", "model.train()", "headline-statistics", args)
+    assert found == "model.train()\nmodel.body.train(next(model.body.parameters()).requires_grad)\n"
+
+
+@pytest.mark.parametrize(
+    ("before", "expected"),
+    [
+        ("SGD(net.parameters(), lr=0.1, weight_decay=decay)", "SGD(net.parameters(), lr=0.1, weight_decay=0.0)"),
+        ("AdamW(net.parameters())", "AdamW(net.parameters(), weight_decay=0.0)"),
+        ("SGD([{'params': a, 'weight_decay': 1e-4}, {'params': b, 'weight_decay': 0}], lr=0.1)",
+         "SGD([{'params': a, 'weight_decay': 0.0}, {'params': b, 'weight_decay': 0}], lr=0.1)"),
+        ("SGD(net.parameters(), **options)", None),
+        ("SGD([{'params': a, 'weight_decay': 1e-4}, {'params': b, 'weight_decay': 1e-3}], lr=0.1)", None),
+    ],
+)  # fmt: skip
+def test_weight_decay_is_taken_from_an_optimizer_of_masked_values(before: str, expected: str | None) -> None:
+    found = after("masked-gradient-moved", f"opt = {before}\n", before, "headline-decay")
+    assert found == (f"opt = {expected}\n" if expected else None)

@@ -15,7 +15,7 @@ from gradwhy.runtime.ranks import Member, joining, standing
 from gradwhy.runtime.session import Outcome
 
 stuck_after = click.option(
-    "--stuck-after", metavar="SECONDS", type=click.FloatRange(min=0), default=standing.SECONDS, show_default=True,
+    "--stuck-after", metavar="SECONDS", type=click.FloatRange(min=0), default=f"{standing.SECONDS:g}", show_default=True,
     envvar=standing.VARIABLE, help="Where several ranks run the program: say which one is missing when a backward pass or "
     "collective has waited this long; 0 for never.",
 )  # fmt: skip

@@ -7,10 +7,12 @@ from collections.abc import Iterable
 
 from gradwhy.findings import Code, Edit, Fix, Message
 from gradwhy.source.slicing import backward_slice, called, dotted_name
+from gradwhy.source.text import Span
 from gradwhy.static.first_use import use_before
 from gradwhy.static.leaves import parameters_of, with_suffix
 from gradwhy.static.remedies import frozen_all, misspelt_flag, requires_grad_missing
 from gradwhy.static.remedy import Fault, Spot, replace
+from gradwhy.static.rewrites import indent_of
 
 # Where the file has one of these, the input may be integers, which can't require grad.
 _OF_INTEGERS = frozenset({"Embedding", "EmbeddingBag", "one_hot", "embedding"})
@@ -25,6 +27,31 @@ def remedies(fault: Fault) -> Iterable[Fix]:
         yield from frozen_all.order(fault)
     elif fault.headline in ("headline-entry", "headline-frozen"):
         yield from _asked(fault)
+    elif fault.headline in ("headline-statistics", "headline-dropout"):
+        yield from _evaluated(fault)
+
+
+def _evaluated(fault: Fault) -> Iterable[Fix]:
+    """``part.eval()`` after the ``model.train()`` that switched the part on, where both are called by the same name; where that
+    line also runs before the part is frozen, ``part.train(...)`` by its flag."""
+    part, source = fault.args.get("part"), fault.source
+    statement = source.statement(fault.node)
+    call = fault.node
+    if not isinstance(call, ast.Call) or called(call) != "train" or not isinstance(part, Code):
+        return
+    receiver = dotted_name(call.func).removesuffix(".train")
+    root, _, path = part.text.partition(".")
+    # What is frozen is one part of what was switched, and not all of it.
+    if not path or receiver.rpartition(".")[2] != root or not isinstance(statement, ast.Expr):
+        return
+    name = receiver + "".join(f"[{each}]" if each.isdecimal() else f".{each}" for each in path.split("."))
+    line = statement.end_lineno or statement.lineno
+    end = len(source.line(line)) + 1
+    shared = bool(fault.args.get("shared"))
+    switch = f"train(next({name}.parameters()).requires_grad)" if shared else "eval()"
+    edit = replace(fault, Span(line, end, line, end), f"\n{indent_of(source, statement.lineno)}{name}.{switch}")
+    title = Message("frozen-part.fix-eval-shared" if shared else "frozen-part.fix-eval", {"part": Code(name)})
+    yield Fix(title=title, applicability="unsafe", edits=(edit,))
 
 
 def _whole_word(fault: Fault) -> Iterable[Fix]:

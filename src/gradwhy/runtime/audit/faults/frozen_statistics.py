@@ -34,6 +34,9 @@ def find(case: Case) -> Iterable[Finding]:
         froze = [
             c for c in case.watch.journal.flags.values() if not c.value and c.tensors.keys() & modules[0].parameters
         ]
+        if part := _frozen_part(modules, case):
+            earlier = [e for e in case.ledger.events if e.kind == "train" and e.chain and e.order < froze[-1].order]
+            facts |= {"part": Code(part), "shared": any(e.chain[0] == site for e in earlier)}
         steps = [Step(at=froze[-1].chain[0].location(), note=Message(f"{CAUSE}.froze"))]
         if site != froze[-1].chain[0]:
             steps.append(Step(at=site.location(), note=Message(f"{CAUSE}.switched", facts)))
@@ -42,3 +45,18 @@ def find(case: Case) -> Iterable[Finding]:
             CAUSE, "silent-eval-mode", at(site), facts=facts, key="statistics", steps=steps, severity="warning",
             evidence=[Evidence(kind="parameter", subject=modules[0].name, facts=seen)],
         )  # fmt: skip
+
+
+def _frozen_part(modules: list[Sensitive], case: Case) -> str:
+    """The largest part of the model that has all these layers and nothing that trains; "" where they have none in common."""
+    paths = [module.name.split(".") for module in modules]
+    common = paths[0]
+    while common and any(path[: len(common)] != common for path in paths):
+        common = common[:-1]
+    largest = ""
+    while len(common) > len(modules[0].root.split(".")):
+        name = ".".join(common)
+        if any(m.requires_grad for m in case.roster.members.values() if m.name.startswith(f"{name}.")):
+            break
+        largest, common = name, common[:-1]
+    return largest
