@@ -31,10 +31,15 @@ def after(
     source = SourceText("train.py", program)
     fault = Fault(
         cause=cause, file="train.py", source=source, node=node_of(source, at), headline=headline, args=args or {},
-        evidence=evidence, spots={role: (Spot("train.py", source, node_of(source, text)),) for role, text in spots.items()},
+        evidence=evidence, spots={_role(role): (Spot("train.py", source, node_of(source, text)),) for role, text in spots.items()},
     )  # fmt: skip
     fix = next(iter(remedy.fixes(fault)), None)
     return edits.apply(program, fix.edits) if fix is not None else None
+
+
+def _role(name: str) -> str:
+    """Names of stations have dashes: ``froze_of_`` stands for "froze-of"."""
+    return name.removesuffix("_").replace("_", "-") if name.endswith("_") else name
 
 
 LOOP = "for x in data:\n{}"
@@ -369,3 +374,15 @@ def test_a_part_that_is_frozen_later_follows_its_flag() -> None:
 def test_weight_decay_is_taken_from_an_optimizer_of_masked_values(before: str, expected: str | None) -> None:
     found = after("masked-gradient-moved", f"opt = {before}\n", before, "headline-decay")
     assert found == (f"opt = {expected}\n" if expected else None)
+
+
+@pytest.mark.parametrize("freeze", ["self.toggle(opt)", "for p in gen.parameters():\n    p.requires_grad = False"])
+def test_a_forward_pass_moves_above_the_freeze(freeze: str) -> None:
+    program = f"z = noise()\n{freeze}\nreal = data()\nfake = gen(\n    z\n)\nuse(fake)\n"
+    found = after("frozen-part", program, "gen(\n    z\n)", froze_of_=freeze.splitlines()[-1].strip())
+    assert found == f"z = noise()\nfake = gen(\n    z\n)\n{freeze}\nreal = data()\nuse(fake)\n"
+
+
+def test_a_forward_pass_that_needs_what_comes_after_the_freeze_stays() -> None:
+    program = "self.toggle(opt)\nz = noise()\nfake = gen(z)\n"
+    assert after("frozen-part", program, "gen(z)", froze_of_="self.toggle(opt)") is None

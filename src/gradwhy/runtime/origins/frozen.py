@@ -112,6 +112,8 @@ def _released_late(loss: Loss, situation: Situation, late: set[int]) -> Iterator
     if site is None:
         return
     froze = [c for c in _changes(situation, False) if c.tensors.keys() & late]
+    # In a loop a line may have frozen them again since.
+    froze = [c for c in froze if c.order < reached.record.order] or froze
     released = [c for c in _changes(situation, True) if c.tensors.keys() & late and c.order > reached.record.order]
     steps = [(_place(change)[0], _froze_note(change, situation)) for change in froze[:1]]
     yield Explanation(

@@ -6,13 +6,13 @@ import ast
 from collections.abc import Iterable
 
 from gradwhy.findings import Code, Edit, Fix, Message
-from gradwhy.source.slicing import backward_slice, called, dotted_name
+from gradwhy.source.slicing import backward_slice, bound_names, called, dotted_name, names_read, targets
 from gradwhy.source.text import Span
 from gradwhy.static.first_use import use_before
 from gradwhy.static.leaves import parameters_of, with_suffix
 from gradwhy.static.remedies import frozen_all, misspelt_flag, requires_grad_missing
 from gradwhy.static.remedy import Fault, Spot, replace
-from gradwhy.static.rewrites import indent_of
+from gradwhy.static.rewrites import indent_of, whole_lines_out
 
 # Where the file has one of these, the input may be integers, which can't require grad.
 _OF_INTEGERS = frozenset({"Embedding", "EmbeddingBag", "one_hot", "embedding"})
@@ -27,8 +27,35 @@ def remedies(fault: Fault) -> Iterable[Fix]:
         yield from frozen_all.order(fault)
     elif fault.headline in ("headline-entry", "headline-frozen"):
         yield from _asked(fault)
+    elif fault.headline == "headline":
+        yield from _before_freeze(fault)
     elif fault.headline in ("headline-statistics", "headline-dropout"):
         yield from _evaluated(fault)
+
+
+def _before_freeze(fault: Fault) -> Iterable[Fix]:
+    """The forward pass moves above the statement that freezes, where both stand in one block and nothing between is needed."""
+    source, spot = fault.source, fault.spot("froze-of", "froze")
+    statement = source.statement(fault.node)
+    freeze = source.statement(spot.node) if spot is not None and spot.file == fault.file else None
+    while freeze is not None and isinstance(parent := source.parents.get(freeze), ast.For) and len(parent.body) == 1:
+        freeze = parent
+    block = source.block(statement) if statement is not None else []
+    if statement is None or freeze is None or freeze not in block or block.index(freeze) >= block.index(statement):
+        return
+    crossed = block[block.index(freeze) : block.index(statement)]
+    read = names_read(statement)
+    bound = {name for each in crossed for node in ast.walk(each) for t in targets(node) for name in bound_names(t)}
+    last = statement.end_lineno or statement.lineno
+    if read & bound or not isinstance(statement, ast.Assign) or crossed[-1].end_lineno == statement.lineno:
+        return
+    text = "".join(f"{source.line(number)}\n" for number in range(statement.lineno, last + 1))
+    edits = (
+        replace(fault, Span(freeze.lineno, 1, freeze.lineno, 1), text),
+        whole_lines_out(fault, statement.lineno, last),
+    )
+    title = Message("frozen-part.fix-move", {"statement": Code(source.segment(statement))})
+    yield Fix(title=title, applicability="unsafe", edits=edits)
 
 
 def _evaluated(fault: Fault) -> Iterable[Fix]:
