@@ -20,7 +20,8 @@ _STEPS_KEPT = 512
 _STACKS_KEPT = 16
 
 # Frames that stand between a context manager's call and the person who wrote it.
-_MACHINERY = ("torch/autograd/grad_mode.py", "torch/utils/_contextlib.py", "torch/_C/", "contextlib.py")
+_DECORATES = "torch/utils/_contextlib.py"
+_MACHINERY = ("torch/autograd/grad_mode.py", _DECORATES, "torch/_C/", "contextlib.py")
 
 _SHARDING = "/torch/distributed/fsdp/"
 
@@ -287,7 +288,8 @@ def _opener(frame: FrameType | None) -> tuple[Site | None, CodeType | None]:
         filename = frame.f_code.co_filename.replace("\\", "/")
         if not is_own_file(frame.f_code.co_filename) and not any(part in filename for part in _MACHINERY):
             return Site(frame.f_code, frame.f_lasti), decorated
-        if decorated is None and frame.f_code.co_name in ("decorate_context", "generator_context"):
+        # The wrapper's name is the grad mode's from torch 2.15 on. (torch/utils/_contextlib.py)
+        if decorated is None and filename.endswith(_DECORATES) and "func" in frame.f_code.co_freevars:
             function: Callable[..., Any] | None = frame.f_locals.get("func")
             decorated = getattr(_unwrapped(function), "__code__", None)
         frame = frame.f_back
