@@ -78,6 +78,20 @@ PROGRAMS = {
         """,
         "freed-graph-reused",
     ),
+    "a value that a function computes anew for each round of several passes": (
+        """
+        def table():
+            return torch.sin(w)  # <-
+
+        for round in range(2):
+            values = table()
+            for t in range(3):
+                optimizer.zero_grad()
+                (values * t).sum().backward()
+                optimizer.step()
+        """,
+        "freed-graph-reused",
+    ),
     "a value that a function called in each turn keeps": (
         """
         kept = []

@@ -138,10 +138,10 @@ def _before_the_loop(before: Made, situation: Situation) -> Place | None:
         return None
     now = source.statement_at(live[site.code].line)
     around = source.enclosing(now) if now is not None else []
-    turn = next((outer for outer in around if isinstance(outer, (ast.For, ast.AsyncFor, ast.While))), None)
-    if now is None or turn is None or source.function(turn) is not source.function(now):
-        return None
-    return Place.of(site) if site.line < turn.lineno else None
+    turns = [outer.lineno for outer in around if isinstance(outer, (ast.For, ast.AsyncFor, ast.While))
+             and now is not None and source.function(outer) is source.function(now)]  # fmt: skip
+    # Called anew in each turn of an outer loop, it isn't called too seldom.
+    return Place.of(site) if turns and site.line < min(turns) else None
 
 
 def _repeats_by_itself(situation: Situation) -> bool:
