@@ -62,6 +62,64 @@ PROGRAMS = {
         """,
         "freed-graph-reused",
     ),
+    "a value that a function computes, called once before the loop": (
+        """
+        def table():
+            return torch.sin(w)
+
+        def main():
+            values = table()  # <-
+            for t in range(3):
+                optimizer.zero_grad()
+                (values * t).sum().backward()
+                optimizer.step()
+
+        main()
+        """,
+        "freed-graph-reused",
+    ),
+    "a value that a function computes anew for each round of several passes": (
+        """
+        def table():
+            return torch.sin(w)  # <-
+
+        for round in range(2):
+            values = table()
+            for t in range(3):
+                optimizer.zero_grad()
+                (values * t).sum().backward()
+                optimizer.step()
+        """,
+        "freed-graph-reused",
+    ),
+    "a value that a function called in each turn keeps": (
+        """
+        kept = []
+
+        def table():
+            if not kept:
+                kept.append(torch.sin(w))  # <-
+            return kept[0]
+
+        for t in range(3):
+            optimizer.zero_grad()
+            (table() * t).sum().backward()
+            optimizer.step()
+        """,
+        "freed-graph-reused",
+    ),
+    "a running average of losses": (
+        """
+        average = 0.0
+        for t in range(3):
+            loss = (w ** 2).sum()
+            average = 0.9 * average + 0.1 * loss  # <-
+            optimizer.zero_grad()
+            (loss / average).backward()
+            optimizer.step()
+        """,
+        "loss-accumulated",
+    ),
     "two losses of one forward pass": (
         """
         out = torch.sin(w)
@@ -130,3 +188,20 @@ def test_names_the_line_that_ties(
     wanted = next(number for number, line in enumerate(text.splitlines(), 1) if line.endswith("# <-"))
     (finding,) = report_of(program(text))["findings"]
     assert (finding["cause"], finding["at"]["line"]) == (cause, wanted)
+
+
+def test_names_the_output_that_the_line_reads(
+    program: Callable[..., Path], report_of: Callable[..., dict[str, Any]]
+) -> None:
+    """A node with several outputs has several names: ``a, b = x.split(...)``."""
+    text = START.lstrip() + (
+        "d = nn.Linear(3, 1)\n"
+        "opt = torch.optim.SGD(d.parameters(), lr=0.1)\n"
+        "first, second = torch.tanh(w * torch.rand(4, 3)).split(2)\n"
+        "d_loss = d(second).mean()\n"
+        "d_loss.backward()\n"
+        "opt.step()\n"
+        "d(second).mean().backward()\n"
+    )
+    (finding,) = report_of(program(text))["findings"]
+    assert finding["evidence"][0]["subject"] == "second"

@@ -54,6 +54,7 @@ LEFT_OUT = [
     ("frozen-all", "net.fc.requires_grad = True\n", "net.fc.requires_grad", "net.fc.requires_grad_(True)\n"),
     ("tensor-rebuild", "l = torch.tensor([a, b]).sum()\n", "torch.tensor([a, b])", "l = torch.stack([a, b]).sum()\n"),
     ("tensor-rebuild", "l = torch.tensor(a + b)\n", "torch.tensor(a + b)", "l = (a + b)\n"),
+    ("tensor-rebuild", "l = a.new_tensor([a, b]).sum()\n", "a.new_tensor([a, b])", "l = torch.stack([a, b]).sum()\n"),
     ("tensor-rebuild", "l = torch.tensor([[a], [b]])\n", "torch.tensor([[a], [b]])", None),
     ("comparison", "l = (p > 0.5).float()\n", "p > 0.5", None),
     ("frozen-in-optimizer", "o = Adam(m.parameters(), lr=1)\n", "Adam(m.parameters(), lr=1)", "o = Adam([p for p in m.parameters() if p.requires_grad], lr=1)\n"),

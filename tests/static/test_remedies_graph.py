@@ -105,6 +105,10 @@ LEAVES = [
          function("x = x.sub(self.mean).div(self.std)", "return self.net(x)", head="def forward(self, x):"), "headline-leaf"),
     Case("self.pos[i, 0]", "import torch\n" + function("self.pos[i, 0] = sin", "self.pos[i, 1] = cos"), "import torch\n" + function("with torch.no_grad():", "    self.pos[i, 0] = sin", "    self.pos[i, 1] = cos"), "headline-leaf"),
     Case("w -= lr * w.grad", loop("w -= lr * w.grad"), None, "headline-leaf"),
+    # A constraint is called with the module whose weights it changes; a module's own call is a forward pass.
+    Case("layer.weight.div_(n)", "import torch\nclass Unit:\n    def __call__(self, layer):\n        n = layer.weight.norm()\n        layer.weight.div_(n)\n",
+         "import torch\nclass Unit:\n    def __call__(self, layer):\n        n = layer.weight.norm()\n        with torch.no_grad():\n            layer.weight.div_(n)\n", "headline-leaf"),
+    Case("layer.weight.div_(n)", "import torch\nclass Unit(nn.Module):\n    def __call__(self, layer, n):\n        layer.weight.div_(n)\n", None, "headline-leaf"),
 ]  # fmt: skip
 
 
@@ -164,6 +168,8 @@ def test_losses_are_kept_without_their_graphs(case: Case) -> None:
 
 BACK = {"surfaces": "loss.backward()"}
 STATES = [
+    # A number has no detach(): the average begins as one.
+    Case("0.9 * self.avg + x", "class A:\n    def __init__(self):\n        self.n, self.avg = 0, 0.0\n    def f(self, x):\n        self.avg = 0.9 * self.avg + x\n        return self.avg\nloss.backward()\n", None, spots=BACK),
     Case("cell(x, h)", "h = torch.zeros(4)\n" + loop("h = cell(x, h)", "loss = f(h)", "loss.backward()"), "h = torch.zeros(4)\n" + loop("h = cell(x, h.detach())", "loss = f(h)", "loss.backward()"), spots=BACK),
     Case("net(x, (h, c))", "h = c = torch.zeros(4)\n" + loop("out, (h, c) = net(x, (h, c))", "loss = f(out)", "loss.backward()"),
          "h = c = torch.zeros(4)\n" + loop("out, (h, c) = net(x, (h.detach(), c.detach()))", "loss = f(out)", "loss.backward()"), spots=BACK),
@@ -244,6 +250,17 @@ UPDATED = [
          function("a, b = d(real), d(fake)", "d_loss = f(a, b)", "d_loss.backward()", "d_opt.step()", "g_loss = -d(fake).mean()", "g_loss.backward()", "g_opt.step()"), spots={**STEPPED, "saved": "d(fake)"}),
     Case("d_opt.step()", function("d_loss.backward(retain_graph=True)", "d_opt.step()", "g_loss.backward()", "d_opt.step()"), function("d_loss.backward(retain_graph=True)", "g_loss.backward()", "d_opt.step()"), spots=STEPPED),
     Case("d_opt.step()", function("d_loss.backward(retain_graph=True)", "d_opt.step()", "g_loss.backward()"), function("d_loss.backward(retain_graph=True)", "g_loss.backward()", "d_opt.step()"), spots=STEPPED),
+    # A loop over the losses: another steps.
+    Case("opts[k].step()", loop("loss.backward(retain_graph=True)", "opts[k].step()", head="for k, loss in losses.items():"),
+         loop("loss.backward(retain_graph=True)", head="for k, loss in losses.items():") + loop("opts[k].step()", head="for k, loss in losses.items():"),
+         spots={"stepped": "opts[k].step()", "surfaces": "loss.backward(retain_graph=True)"}),
+    Case("opt.step()", "ls = [f(x), g(x)]\n" + loop("loss.backward(retain_graph=True)", "opt.step()", head="for loss, opt in zip(ls, [a, b]):"),
+         "ls = [f(x), g(x)]\n" + loop("loss.backward(retain_graph=True)", head="for loss, opt in zip(ls, [a, b]):") + loop("opt.step()", head="for loss, opt in zip(ls, [a, b]):"),
+         spots={"stepped": "opt.step()", "surfaces": "loss.backward(retain_graph=True)"}),
+    # What the loop goes through is used up; each turn computes its loss; the optimizer is found in the turn.
+    Case("opt.step()", loop("loss.backward()", "opt.step()", head="for loss, opt in pairs:"), None, spots={"stepped": "opt.step()", "surfaces": "loss.backward()"}),
+    Case("opt.step()", loop("f(z).backward()", "opt.step()", head="for f, opt in [(a, b), (c, d)]:"), None, spots={"stepped": "opt.step()", "surfaces": "f(z).backward()"}),
+    Case("opt.step()", loop("opt = make(loss)", "loss.backward()", "opt.step()", head="for loss in [a, b]:"), None, spots={"stepped": "opt.step()", "surfaces": "loss.backward()"}),
     Case("d_opt.step()", function("g_loss = score(d(fake))", "log(g_loss)", "d_loss.backward()", "d_opt.step()", "g_loss.backward()", "g_opt.step()"), None, spots={**STEPPED, "saved": "d(fake)"}),
 ]  # fmt: skip
 
@@ -260,7 +277,11 @@ COPIED = [
     Case("nn.utils.weight_norm(nn.Conv1d(1, 1, 3))", "conv = nn.utils.weight_norm(nn.Conv1d(1, 1, 3))\n", "conv = nn.utils.parametrizations.weight_norm(nn.Conv1d(1, 1, 3))\n"),
     Case("nn.utils.weight_norm(conv)", "conv = nn.utils.weight_norm(conv)\nnn.utils.remove_weight_norm(conv)\n", None),
     Case("self.fc(x)", function("self.features = self.fc(x)"), function("self.features = self.fc(x).detach()")),
-    Case("self.fc(x)", function("self.features = self.fc(x)", "return self.features.mean()"), None),
+    # Only the rest of the function reads it: the loss goes on through a local name.
+    Case("self.fc(x)", function("self.features = self.fc(x)", "return self.features.mean()"), function("features = self.fc(x)", "self.features = features.detach()", "return features.mean()")),
+    Case("self.fc(x)", function("self.features = self.fc(x)", "return self.features.mean()") + "penalty = net.features.abs().mean()\n", None),
+    Case("self.fc(features)", function("features = x", "self.features = self.fc(features)", "return self.features.mean()"), None),
+    Case("self.fc(x)", function("y = self.features", "self.features = self.fc(x)", "return self.features + y"), None),
 ]  # fmt: skip
 
 

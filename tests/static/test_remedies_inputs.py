@@ -510,6 +510,24 @@ def test_floating_point_where_a_gradient_is_wanted(
     assert after(cause, before, at, **facts) == expected
 
 
+SLICED = [
+    ("u = net(p)\nx, t = p[:, :1], p[:, 1:]\n", "p[:, 1:]", "x, t = p[:, :1], p[:, 1:]\nu = net(torch.cat([x, t], dim=1))\n"),
+    ("u = net(p)\nx = p[..., 0:1]\nt = p[..., 1:2]\n", "p[..., 0:1]", "x = p[..., 0:1]\nt = p[..., 1:2]\nu = net(torch.cat([x, t], dim=-1))\n"),
+    ("    u = net(p, 2)\n    n = len(u)\n    t, x = p[:, 1:], p[:, :1]\n", "p[:, :1]", "    t, x = p[:, 1:], p[:, :1]\n    u = net(torch.cat([x, t], dim=1), 2)\n    n = len(u)\n"),
+    # A column is missing, one is no slice, two calls take the whole, a name is in use.
+    ("u = net(p)\nx, t = p[:, :1], p[:, 2:]\n", "p[:, :1]", None),
+    ("u = net(p)\nx, t = p[:, 0], p[:, 1:]\n", "p[:, 1:]", None),
+    ("u = net(p)\nv = net(p)\nx, t = p[:, :1], p[:, 1:]\n", "p[:, :1]", None),
+    ("u = net(p)\nlog(x)\nx, t = p[:, :1], p[:, 1:]\n", "p[:, :1]", None),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("before", "at", "expected"), SLICED)
+def test_slices_are_taken_before_the_network_takes_the_whole(before: str, at: str, expected: str | None) -> None:
+    head = "import torch\n" + ("def f(p):\n" if before.startswith(" ") else "")
+    assert after("wrong-list-entry", head + before, at) == (expected and head + expected)
+
+
 def test_the_parts_of_what_was_joined_are_asked_for() -> None:
     program = "def jac(u, x, t):\n    p = torch.cat([x, t], dim=1)\n    return torch.autograd.grad(u, p, torch.ones_like(u), create_graph=True)[0]\n"
     expected = program.replace("torch.autograd.grad(u, p,", "torch.cat(torch.autograd.grad(u, [x, t],").replace(
@@ -590,6 +608,11 @@ ARRAYS = [
     ("y = np.sum(x, axis=1)\n", "np.sum(x, axis=1)", None),
     ("plot(y.cpu().numpy())\n", "y.cpu().numpy()", "plot(y.cpu().detach().numpy())\n"),
     ("def f(y):\n    return y.numpy()\n", "y.numpy()", None),
+    # Given back, to those who only look at it; to one who goes backward through it; to nobody known.
+    ("def f(y):\n    return y.numpy()\nplot(f(net(x)))\n", "y.numpy()", "def f(y):\n    return y.detach().numpy()\nplot(f(net(x)))\n"),
+    ("def f(y):\n    return y.numpy()\nl = g(f(net(x)))\nl.backward()\n", "y.numpy()", None),
+    ("def f(y):\n    return y.numpy()\ndef g(y):\n    return f(y) + 1\ng(x).backward()\n", "y.numpy()", None),
+    ("class A:\n    def __call__(self, y):\n        return y.numpy()\nA()(x)\n", "y.numpy()", None),
     ("z = y.numpy()\nl = f(z)\nl.backward()\n", "y.numpy()", None),
 ]  # fmt: skip
 

@@ -239,6 +239,25 @@ def test_a_criterion_that_is_called_once_reduces_by_itself() -> None:
     assert after("reduction-missing", program.format("w = loss * 2\n"), at, **facts) is None
 
 
+PER_ELEMENT = [
+    # The values are weighted first: the mean is taken where the loss is bound.
+    ("errors = f()\nloss = errors * w\nloss.backward()\n", "errors = f()\nloss = (errors * w).mean()\nloss.backward()\n"),
+    ("errors = f()\nloss = errors * w\nloss.backward()\nrank = loss.argsort()\n", None),
+    # Nothing else is done with them.
+    ("loss = f()\nloss.backward()\n", "mean"),
+    ("f().backward()\n", "mean"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("use", "expected"), PER_ELEMENT)
+def test_a_function_gives_the_loss_of_each_element(use: str, expected: str | None) -> None:
+    program = 'crit = nn.MSELoss(reduction="none")\ndef f():\n    return crit(a, b)\n'
+    surface = "loss.backward()" if "loss.backward()" in use else "f().backward()"
+    at = 'nn.MSELoss(reduction="none")'
+    result = after("reduction-missing", program + use, at, asked=at, made="crit(a, b)", surfaces=surface)
+    assert result == (program.replace("none", "mean") + use if expected == "mean" else expected and program + expected)
+
+
 SHAPED = [
     ("one = torch.ones(1, device=d)\nloss.backward(one)\n", "torch.ones(1, device=d)", "[1]", "[]", "one = torch.tensor(1.0, device=d)\nloss.backward(one)\n"),
     ("one = torch.FloatTensor([-1])\nloss.backward(one)\n", "torch.FloatTensor([-1])", "[1]", "[]", "one = torch.tensor(-1.0)\nloss.backward(one)\n"),

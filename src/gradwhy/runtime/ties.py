@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import re
 from collections.abc import Collection
 from dataclasses import replace
 from typing import Any
@@ -17,6 +19,7 @@ from gradwhy.runtime.sites import Site
 from gradwhy.source.slicing import names_read
 
 _ADDING = ("Add", "Sum", "Stack", "Cat", "Mean")
+_SCALING = ("Mul", "Div")
 _LOSSES = (
     "MseLoss",
     "L1Loss",
@@ -41,11 +44,16 @@ def told(tie: Tie, roots: Collection[Any], situation: Situation, symptom: str) -
     surface = situation.failure.surface
     if surface is None:
         return []
-    name = _name(tie, before, after, situation) or account.expression(before.site if before else None)
+    names = _names(tie, before, after, situation)
+    name = names[0] if names else account.expression(before.site if before else None)
     origin = Place.of(before.outside_forward()) if before is not None else account.binding(name, situation)
     cause, at = _reason(tie, origin, after, situation)
     if at is None:
         return []
+    if at is origin and before is not None:
+        at = _before_the_loop(before, situation) or at
+    # A node with several outputs has a name for each: the one that the line reads.
+    name = next((each for each in names if re.search(rf"(?<![\w.]){re.escape(each)}(?!\w)", at.text)), name)
     facts: dict[str, Argument] = {"name": Code(name or "the value")}
     steps: list[Step] = []
     if origin is not None:
@@ -123,6 +131,22 @@ def _of_one_graph(tie: Tie, origin: Place | None, situation: Situation) -> Place
     return _first_pass(tie)
 
 
+def _before_the_loop(before: Made, situation: Situation) -> Place | None:
+    """Where a function that the program calls before its loop computed the value: the line of the call. The function is right,
+    and called once instead of in each turn."""
+    live = {each.site.code: each.site for each in situation.failure.user_frames}
+    site = next((site for site in before.chain if site.code in live), None)
+    source = site.source if site is not None else None
+    if site is None or source is None:
+        return None
+    now = source.statement_at(live[site.code].line)
+    around = source.enclosing(now) if now is not None else []
+    turns = [outer.lineno for outer in around if isinstance(outer, (ast.For, ast.AsyncFor, ast.While))
+             and now is not None and source.function(outer) is source.function(now)]  # fmt: skip
+    # Called anew in each turn of an outer loop, it isn't called too seldom.
+    return Place.of(site) if turns and site.line < min(turns) else None
+
+
 def _repeats_by_itself(situation: Situation) -> bool:
     """Whether an optimizer calls the failing function again and again (LBFGS), or none is there to end a turn."""
     inside = any("/torch/optim/" in live.site.file.replace("\\", "/") for live in situation.failure.frames)
@@ -134,10 +158,12 @@ def _first_pass(tie: Tie) -> Place | None:
 
 
 def _is_of_losses(tie: Tie) -> bool:
-    """Whether the old value is a loss, or computed from losses: one number that is added to others, or a loss function below
-    it. What a model carries from step to step has none."""
-    name = tie.new.name()
-    if graph.shape_of(tie.old) == () and any(name.startswith(part) for part in _ADDING):
+    """Whether the old value is a loss, or computed from losses: one number that is added to others, scaled or not, or a loss
+    function below it. What a model carries from step to step has none."""
+    using = [tie.new]
+    if tie.new.name().startswith(_SCALING):
+        using = [node for node, following in tie.walk.items() if tie.new in following]
+    if graph.shape_of(tie.old) == () and any(node.name().startswith(_ADDING) for node in using):
         return True
     return any(each.name().startswith(_LOSSES) for each in graph.nodes_from([tie.old], limit=200))
 
@@ -146,14 +172,14 @@ def _same_place(a: Site, b: Site) -> bool:
     return a.code is b.code and a.line == b.line
 
 
-def _name(tie: Tie, before: Made | None, after: Made | None, situation: Situation) -> str:
-    """What the user calls the old value: a live name for it, else the name that one line binds and the other reads."""
-    for name, tensor in situation.names.tensors():
-        if node_of(tensor) is tie.old:
-            return name
+def _names(tie: Tie, before: Made | None, after: Made | None, situation: Situation) -> list[str]:
+    """What the user calls the old value: live names for it, else the name that one line binds and the other reads."""
+    found = [name for name, tensor in situation.names.tensors() if node_of(tensor) is tie.old]
+    if found:
+        return found
     bound = account.names_bound(before.site) if before is not None else []
     source = after.site.source if after is not None else None
     node = after.site.node() if after is not None else None
     statement = source.statement(node) if source is not None and node is not None else None
     read = names_read(statement) if statement is not None else set()
-    return next((name for name in bound if name in read), bound[0] if len(bound) == 1 else "")
+    return [name for name in bound if name in read][:1] or (bound if len(bound) == 1 else [])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from gradwhy.findings import Edit
-from gradwhy.source.slicing import names_read
+from gradwhy.source.slicing import dotted_name, names_read
 from gradwhy.source.text import SourceText, Span
 from gradwhy.static.fresh import base_of
 from gradwhy.static.rebinding import read_after
@@ -26,12 +26,26 @@ def is_update(fault: Fault) -> bool:
     if any(read.rpartition(".")[2] == "grad" for read in names_read(statement)):
         return True
     function = source.function(statement)
-    if getattr(function, "name", "") in _FORWARD:
+    if getattr(function, "name", "") in _FORWARD and not _constrains(source, statement, name):
         return False
     if "." in name or any(item.kind == "parameter" for item in fault.evidence):
         return True
     given = {a.arg for a in ast.walk(function.args) if isinstance(a, ast.arg)} if function is not None else set()
     return name not in given and not (function is not None and read_after(source, statement, name))
+
+
+def _constrains(source: SourceText, statement: ast.stmt, name: str) -> bool:
+    """Whether the function belongs to an object that is no module and writes to a tensor of one that it is given, as in
+    ``def __call__(self, module): module.weight.clamp_(min=0)``: a constraint or an initializer, and no forward pass."""
+    function = source.function(statement)
+    owner = next((outer for outer in source.enclosing(statement) if isinstance(outer, ast.ClassDef)), None)
+    root, _, rest = name.partition(".")
+    if not isinstance(function, ast.FunctionDef) or function.name != "__call__" or owner is None or not rest:
+        return False
+    if any("Module" in dotted_name(base) for base in owner.bases):
+        return False
+    given = [a.arg for a in (*function.args.posonlyargs, *function.args.args)][1:]
+    return root in given and not read_after(source, statement, name)
 
 
 def without_gradients(fault: Fault) -> list[Edit]:

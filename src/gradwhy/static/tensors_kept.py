@@ -11,7 +11,7 @@ from gradwhy.static.remedy import Fault, replace
 from gradwhy.static.rewrites import without_method
 
 _NOT_TENSORS = (ast.List, ast.Tuple, ast.Constant)
-_MAKERS = frozenset({"tensor", "as_tensor", "Tensor", "FloatTensor", "DoubleTensor", "asarray"})
+_MAKERS = frozenset({"tensor", "as_tensor", "Tensor", "FloatTensor", "DoubleTensor", "asarray", "new_tensor"})
 
 
 def rebuilt(fault: Fault, call: ast.Call) -> Edit | None:

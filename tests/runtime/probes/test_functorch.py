@@ -388,3 +388,25 @@ def reports(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_a_refused_line_is_named(name: str, reports: dict[str, dict[str, Any]]) -> None:
     check(PROGRAMS[name], reports[name])
+
+
+KEEPS = """
+    import torch
+    from torch.func import grad, vmap
+    log = []
+    class Log:
+        last = None
+    def f(x):
+        loss = x.pow(2).sum()
+        {}
+        return loss
+    print(vmap(grad(f))(torch.randn(4, 3)))
+"""
+
+
+def test_a_tensor_of_a_transform_is_kept_nowhere(tmp_path: Any) -> None:
+    """What is only printed may stay a tensor; in a list or an object it would outlive the transform."""
+    lines = {"printed": "y = loss.item() * 2", "listed": "log.append(loss.item())", "kept": "Log.last = loss.item()"}
+    found = reports_of({name: KEEPS.format(line) for name, line in lines.items()}, tmp_path)
+    edits = {name: any(fix["edits"] for fix in found[name]["findings"][0]["fixes"]) for name in lines}
+    assert edits == {"printed": True, "listed": False, "kept": False}

@@ -47,7 +47,7 @@ def _without_number(call: ast.Call, site: Site) -> tuple[Fix, ...] | None:
     elif account.called(call) == "tensor" and isinstance(call.func, ast.Attribute) and len(call.args) == 1:
         if isinstance(call.args[0], (ast.List, ast.Tuple)) and not call.keywords:
             result = f"{source.segment(call.func.value)}.stack({source.segment(call.args[0])})"
-    if result is None or _decides(source, call):
+    if result is None or _decides(source, call) or _outlives(source, call):
         return None
     title = Message("functorch.item-fix", {"result": Code(result)})
     return (Fix(title=title, applicability="unsafe", edits=(editing.instead(source, call, result),)),)
@@ -68,6 +68,15 @@ def _decides(source: text.SourceText, call: ast.Call) -> bool:
         if asked is not None and (names_read(asked) & names or call in ast.walk(asked)):
             return True
     return False
+
+
+def _outlives(source: text.SourceText, call: ast.Call) -> bool:
+    """Whether what comes of a call is kept in an object, as in ``log.add(loss.item())``: a tensor there would be the
+    transform's own after it has ended."""
+    outer = source.parents.get(call)
+    stored = isinstance(outer, ast.Call) and isinstance(outer.func, ast.Attribute) and outer.func.attr in _STORES
+    kept = targets(source.statement(call) or ast.Pass())
+    return stored or any(isinstance(target, (ast.Attribute, ast.Subscript)) for target in kept)
 
 
 def left_or_branch(situation: Situation) -> list[Finding]:

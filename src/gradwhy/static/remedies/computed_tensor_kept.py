@@ -9,6 +9,7 @@ from gradwhy.findings import Code, Edit, Fix, Message
 from gradwhy.source.slicing import bound_names, called, definitions, dotted_name, targets
 from gradwhy.source.text import SourceText, Span
 from gradwhy.static.remedy import Fault, replace
+from gradwhy.static.rewrites import indent_of
 
 CAUSE = "computed-tensor-kept"
 _NORMS = ("weight_norm", "spectral_norm")
@@ -105,6 +106,10 @@ def _kept_in_attribute(fault: Fault) -> Iterator[Fix]:
         if isinstance(statement.value, (ast.Name, ast.Call, ast.Attribute, ast.Subscript)):
             yield _fix("fix-detach", [_detached(fault, statement.value)], f"self.{attribute}")
         return
+    edits = _for_one_function(fault, statement, attribute)
+    if edits:
+        yield _fix("fix-detach", edits, f"self.{attribute} = {attribute}.detach()")
+        return
     surface = fault.spot("surfaces")
     copy = (
         next((n for n in ast.walk(surface.node) if isinstance(n, ast.Call) and called(n) == "deepcopy"), None)
@@ -123,6 +128,39 @@ def _kept_in_attribute(fault: Fault) -> Iterator[Fix]:
     if isinstance(copy.args[0], (ast.Name, ast.Attribute)) and not any(_read(surface.source, name) for name in names):
         text = f"{surface.source.segment(copy.args[0])}.state_dict()"
         yield _fix("fix-weights", [replace(surface, copy.args[0], text)], f"copy.deepcopy({text})")
+
+
+def _for_one_function(fault: Fault, statement: ast.Assign, attribute: str) -> list[Edit]:
+    """``self.scores = ...`` that only the rest of the same block reads: it goes on under a local name, and what is kept has no
+    graph."""
+    source, target = fault.source, statement.targets[0]
+    function, block = source.function(statement), source.block(statement)
+    kept, span = dotted_name(target), source.span(statement)
+    if (
+        not isinstance(function, ast.FunctionDef)
+        or len(statement.targets) != 1
+        or kept != f"self.{attribute}"
+        or not block
+    ):
+        return []
+    below = {id(n) for part in block[block.index(statement) + 1 :] for n in ast.walk(part)}
+    reads = []
+    for node in ast.walk(source.tree or ast.Module([], [])):
+        if isinstance(node, ast.Attribute) and node.attr == attribute and node is not target:
+            if isinstance(node.ctx, ast.Load):
+                reads.append(node)
+            elif source.function(node) is function:
+                return []
+        if isinstance(node, (ast.Name, ast.arg)) and getattr(node, "id", getattr(node, "arg", "")) == attribute:
+            return []
+    if any(id(read) not in below or dotted_name(read) != kept for read in reads):
+        return []
+    alone = not source.line(span.end_line)[span.end_column - 1 :].strip()
+    if not alone or source.line(span.line)[: span.column - 1].strip():
+        return []
+    line = f"\n{indent_of(source, span.line)}{kept} = {attribute}.detach()"
+    edits = [replace(fault, target, attribute), *(replace(fault, read, attribute) for read in reads)]
+    return [*edits, replace(fault, Span(span.end_line, span.end_column, span.end_line, span.end_column), line)]
 
 
 def _read(source: SourceText, name: str) -> bool:

@@ -134,14 +134,25 @@ def _values(source: SourceText, near: ast.AST, name: str) -> list[ast.expr]:
         ]  # fmt: skip
     attribute = name.rpartition(".")[2]
     return [
-        n.value for n in ast.walk(source.tree or ast.Module([], []))
+        value for n in ast.walk(source.tree or ast.Module([], []))
         if isinstance(n, (ast.Assign, ast.AnnAssign)) and n.value is not None
-        and any(isinstance(t, ast.Attribute) and t.attr == attribute for t in targets(n))
+        for target in targets(n) for part, value in _pairs(target, n.value)
+        if isinstance(part, ast.Attribute) and part.attr == attribute
     ] + [
         n.args[1] for n in ast.walk(source.tree or ast.Module([], []))
         if isinstance(n, ast.Call) and called(n) == "register_buffer" and len(n.args) > 1
         and isinstance(n.args[0], ast.Constant) and n.args[0].value == attribute
     ]  # fmt: skip
+
+
+def _pairs(target: ast.expr, value: ast.expr) -> Iterator[tuple[ast.expr, ast.expr]]:
+    """``self.a, self.b = 0.9, 0.0``: each name with its own value."""
+    both = (target, value)
+    if all(isinstance(each, (ast.Tuple, ast.List)) for each in both):
+        for part, given in zip(getattr(target, "elts", []), getattr(value, "elts", [])):
+            yield from _pairs(part, given)
+    else:
+        yield target, value
 
 
 def _kind(fault: Fault, name: str) -> str:

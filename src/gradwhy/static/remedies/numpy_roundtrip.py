@@ -7,6 +7,7 @@ from collections.abc import Iterable
 
 from gradwhy.findings import Code, Fix, Message
 from gradwhy.source.slicing import backward_slice, called, dotted_name
+from gradwhy.source.text import SourceText
 from gradwhy.static.leaves import end_of, inserted
 from gradwhy.static.remedy import Fault, replace
 
@@ -36,17 +37,28 @@ def remedies(fault: Fault) -> Iterable[Fix]:
         yield Fix(title=Message("numpy-roundtrip.fix-detach"), applicability="safe", edits=(edit,))
 
 
-def _feeds_a_loss(fault: Fault, call: ast.Call) -> bool:
-    """Whether a backward pass of the function goes through the array, or the function gives it back to somebody."""
+def _feeds_a_loss(fault: Fault, call: ast.Call, depth: int = 4) -> bool:
+    """Whether a backward pass goes through the array: in this function, or in one of the file that it is given back to."""
     source = fault.source
     scope = source.function(call) or source.tree
-    if scope is None:
+    if scope is None or not depth:
         return True
     ends = [
         n.func.value
         for n in ast.walk(scope)
         if isinstance(n, ast.Call) and isinstance(n.func, ast.Attribute) and n.func.attr == "backward"
     ]
-    ends += [n.value for n in ast.walk(scope) if isinstance(n, (ast.Return, ast.Yield)) and n.value is not None]
-    inside = {id(part) for end in ends for value in backward_slice(source, end) for part in ast.walk(value)}
-    return id(call) in inside
+    given = [n.value for n in ast.walk(scope) if isinstance(n, (ast.Return, ast.Yield)) and n.value is not None]
+    if _is_in(source, call, ends):
+        return True
+    if not _is_in(source, call, given):
+        return False
+    name = getattr(scope, "name", "")
+    uses = [n for n in ast.walk(source.tree or scope) if isinstance(n, ast.Call) and called(n) == name]
+    # One that is called by another name, or as an operator, may be called by anybody.
+    hidden = not uses or name.startswith("__") or name in ("forward", "closure")
+    return hidden or any(_feeds_a_loss(fault, use, depth - 1) for use in uses)
+
+
+def _is_in(source: SourceText, call: ast.Call, ends: list[ast.expr]) -> bool:
+    return id(call) in {id(part) for end in ends for value in backward_slice(source, end) for part in ast.walk(value)}

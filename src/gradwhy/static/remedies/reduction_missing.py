@@ -24,7 +24,7 @@ def remedies(fault: Fault) -> Iterable[Fix]:
             yield _fix(text, replace(fault, output, text))
         return
     if any(station in fault.spots for station in ("asked",)):
-        yield from _asked(fault)
+        yield from list(_asked(fault)) or _where_bound(fault)
     elif isinstance(node, ast.expr):
         yield from _reduced(fault, node)
 
@@ -42,8 +42,47 @@ def _asked(fault: Fault) -> Iterable[Fix]:
     direct = made.node if isinstance(made.node, ast.stmt) else made.source.statement(made.node)
     value = getattr(direct, "value", None)
     if isinstance(value, ast.Call) and (value is node or (len(named) == 1 and value is named[0])):
-        if isinstance(direct, ast.Return) or (isinstance(direct, ast.Assign) and _only_loss(fault, direct)):
+        alone = isinstance(direct, ast.Return) and _returned_loss(fault, direct)
+        if alone or (isinstance(direct, ast.Assign) and _only_loss(fault, direct)):
             yield _fix('reduction="mean"', replace(fault, keyword.value, '"mean"'))
+
+
+def _returned_loss(fault: Fault, statement: ast.Return) -> bool:
+    """Whether those who call the function, as far as the file tells, go backward from what it gives and do nothing else."""
+    function, source = fault.source.function(statement), fault.source
+    name = getattr(function, "name", "")
+    if name in ("", "forward", "__call__") or source.tree is None:
+        return True
+    for node in ast.walk(source.tree):
+        if isinstance(node, ast.Call) and called(node) == name:
+            holder = source.parents.get(node)
+            if isinstance(holder, ast.Assign):
+                if not isinstance(holder.targets[0], (ast.Tuple, ast.List)) and not _only_loss(fault, holder):
+                    return False
+            elif not _reads_loss(fault, node):
+                return False
+    return True
+
+
+def _where_bound(fault: Fault) -> Iterable[Fix]:
+    """Each element of the loss is wanted for itself: the mean is taken where the name that goes backward is bound."""
+    surface = fault.spot("surfaces")
+    ends = [
+        n for n in ast.walk(surface.node) if isinstance(n, ast.Call) and called(n) == "backward" and not n.args
+    ] if surface is not None and surface.file == fault.file else []  # fmt: skip
+    if len(ends) != 1 or not isinstance(ends[0].func, ast.Attribute):
+        return
+    source, name = fault.source, dotted_name(ends[0].func.value)
+    scope = source.function(ends[0]) or source.tree
+    bound = [
+        n for n in ast.walk(scope or ast.Module([], []))
+        if isinstance(n, (ast.Assign, ast.AugAssign)) and name in {b for t in targets(n) for b in bound_names(t)}
+    ]  # fmt: skip
+    if "." not in name and len(bound) == 1 and isinstance(bound[0], ast.Assign) and _only_loss(fault, bound[0]):
+        value = bound[0].value
+        text = source.segment(value)
+        result = f"{text}.mean()" if isinstance(value, _KEPT) else f"({text}).mean()"
+        yield _fix(".mean()", replace(fault, value, result))
 
 
 def _reduced(fault: Fault, node: ast.expr) -> Iterable[Fix]:

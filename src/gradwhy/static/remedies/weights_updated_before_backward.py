@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterable, Iterator
 
 from gradwhy.findings import Code, Edit, Fix, Message
-from gradwhy.source.slicing import bound_names, called, dotted_name, names_read, targets
+from gradwhy.source.slicing import bound_names, called, definitions, dotted_name, names_read, targets
 from gradwhy.source.text import SourceText, Span
 from gradwhy.static.remedy import Fault, Spot, replace
 from gradwhy.static.rewrites import indent_of, whole_lines_out
@@ -19,6 +19,7 @@ def remedies(fault: Fault) -> Iterable[Fix]:
     step, surface = fault.spot("stepped"), fault.spot("surfaces")
     if step is None or surface is None or {step.file, surface.file} != {fault.file}:
         return
+    yield from _second_loop(fault, step, surface)
     for block, first, last, losses in _turns(fault.source, step, surface):
         yield from _one_step(fault, block, first, last)
         yield from _loss_after_step(fault, block, first, last, losses)
@@ -50,6 +51,72 @@ def _turns(source: SourceText, step: Spot, surface: Spot) -> Iterator[tuple[list
         if block is not None and b in block:
             i, j = sorted((block.index(a), block.index(b)))
             yield block, i, j, sorted(names_read(block[j]))
+
+
+def _second_loop(fault: Fault, step: Spot, surface: Spot) -> Iterator[Fix]:
+    """A loop over the losses of one step goes backward alone; another over the same things steps after it."""
+    source = fault.source
+    one, other = source.statement(step.node), source.statement(surface.node)
+    loop = source.parents.get(one) if one is not None else None
+    if (
+        one is None
+        or other is None
+        or not isinstance(loop, ast.For)
+        or loop.orelse
+        or source.parents.get(other) is not loop
+    ):
+        return
+    leaves = any(isinstance(n, (ast.Break, ast.Continue, ast.Return, ast.Yield)) for n in ast.walk(loop))
+    if (
+        one is not loop.body[-1]
+        or len(loop.body) < 2
+        or leaves
+        or not _runs_again(source, loop)
+        or not _alone(source, one)
+    ):
+        return
+    if not isinstance(one, ast.Expr) or called(one.value) != "step" or loop.lineno != loop.iter.end_lineno:
+        return
+    names = names_read(one)
+    if names & {name for part in loop.body for name in _binds(part)} or _forwards(other):
+        return
+    head, end = indent_of(source, loop.lineno), one.end_lineno or one.lineno
+    after = f"{source.line(loop.lineno)}\n{indent_of(source, one.lineno)}{source.segment(one)}\n"
+    if not source.line(loop.lineno)[len(head) :].startswith("for ") or not source.line(loop.lineno).rstrip().endswith(
+        ":"
+    ):
+        return
+    edit = replace(fault, Span(one.lineno, 1, end, len(source.line(end)) + 1), after.rstrip("\n"))
+    title = Message(f"{CAUSE}.fix-loop", {"subject": Code(source.segment(one))})
+    yield Fix(title=title, applicability="unsafe", edits=(edit,))
+
+
+def _runs_again(source: SourceText, loop: ast.For) -> bool:
+    """Whether the loop's values can be gone through a second time: a display, a dictionary's, those of named lists."""
+    kept = (ast.List, ast.Tuple, ast.Dict, ast.ListComp, ast.DictComp)
+    scope = source.function(loop) or source.tree
+    value = loop.iter
+    if isinstance(value, ast.Call):
+        pair = dotted_name(value.func) in ("zip", "enumerate", "range", "reversed", "sorted")
+        if not pair:
+            return called(value) in ("items", "values", "keys") and not value.args
+        return all(isinstance(a, kept) or _is_held(scope, a, kept) for a in value.args)
+    return isinstance(value, kept) or _is_held(scope, value, kept)
+
+
+def _is_held(scope: ast.AST | None, value: ast.expr, kept: tuple[type[ast.expr], ...]) -> bool:
+    """A name that the function binds to a list or the like, or an attribute: an iterator is seldom kept in one."""
+    if isinstance(value, ast.Attribute):
+        return True
+    found = [v for bound, v, _ in definitions(scope or ast.Module([], [])) if dotted_name(value) in bound]
+    return isinstance(value, ast.Name) and bool(found) and all(isinstance(each, kept) for each in found)
+
+
+def _forwards(statement: ast.stmt) -> bool:
+    """Whether the failing statement computes its loss itself, after the step of the turn before."""
+    call = next((n for n in ast.walk(statement) if isinstance(n, ast.Call) and called(n) == "backward"), None)
+    func = call.func if call is not None else None
+    return not isinstance(func, ast.Attribute) or any(isinstance(n, ast.Call) for n in ast.walk(func.value))
 
 
 def _one_step(fault: Fault, block: list[ast.stmt], first: int, last: int) -> Iterator[Fix]:

@@ -6,12 +6,14 @@ import ast
 from collections.abc import Iterable
 
 from gradwhy.findings import Code, Fix, Message
-from gradwhy.source.slicing import called, dotted_name
+from gradwhy.source.slicing import bound_names, called, dotted_name, names_read, targets
 from gradwhy.source.text import Span
+from gradwhy.static import slices
 from gradwhy.static.first_use import use_before
+from gradwhy.static.leaf_writes import torch_name
 from gradwhy.static.leaves import end_of, inserted, start_of
 from gradwhy.static.remedy import Fault, replace
-from gradwhy.static.rewrites import without_argument
+from gradwhy.static.rewrites import whole_lines_out, without_argument
 
 
 def remedies(fault: Fault) -> Iterable[Fix]:
@@ -20,6 +22,7 @@ def remedies(fault: Fault) -> Iterable[Fix]:
     elif fault.headline == "headline":
         yield from _whole(fault)
         yield from _parts(fault)
+        yield from _sliced_first(fault)
 
 
 def _whole(fault: Fault) -> Iterable[Fix]:
@@ -87,6 +90,47 @@ def _parts(fault: Fault) -> Iterable[Fix]:
     ]
     title = Message("wrong-list-entry.fix-parts", {"names": Code(source.segment(parts))})
     yield Fix(title=title, applicability="unsafe", edits=tuple(edits))
+
+
+def _sliced_first(fault: Fault) -> Iterable[Fix]:
+    """``u = net(p); x, t = p[:, :1], p[:, 1:]`` -> the slices first, and ``net(torch.cat([x, t], dim=1))``: all parts of a tensor
+    that were taken of it only after it had gone into the network."""
+    source = fault.source
+    statement, torch = source.statement(fault.node), torch_name(source)
+    block = source.block(statement) if statement is not None else []
+    if statement is None or not block or not torch or not slices.of(statement):
+        return
+    at = block.index(statement)
+    whole = slices.of(statement)[0].whole
+    uses = [(i, n) for i, part in enumerate(block[:at]) for n in _takes(part, whole)]
+    if len(uses) != 1 or (source.line(statement.lineno).count(";")):
+        return
+    first, given = uses[0]
+    taken = [part for part in block[first + 1 :] if slices.of(part) and slices.of(part)[0].whole == whole]
+    parts = [each for part in taken for each in slices.of(part)]
+    joined = slices.joined(parts)
+    between = block[first + 1 : block.index(taken[-1]) + 1] if taken else []
+    names = {each.name for each in parts}
+    read = {name for part in [block[first], *(b for b in between if b not in taken)] for name in names_read(part)}
+    if not joined or names & read or any(whole in bound_names(t) for part in between for t in targets(part)):
+        return
+    start = Span(block[first].lineno, 1, block[first].lineno, 1)
+    lines = [source.line(n) for part in taken for n in range(part.lineno, (part.end_lineno or part.lineno) + 1)]
+    edits = [
+        replace(fault, start, "".join(f"{line}\n" for line in lines)),
+        replace(fault, given, f"{torch}.{joined}"),
+        *(whole_lines_out(fault, part.lineno, part.end_lineno or part.lineno) for part in taken),
+    ]
+    title = Message("wrong-list-entry.fix-first", {"names": Code(", ".join(each.name for each in parts))})
+    yield Fix(title=title, applicability="unsafe", edits=tuple(edits))
+
+
+def _takes(statement: ast.stmt, whole: str) -> list[ast.expr]:
+    """Where a statement that binds something gives the whole tensor to a call."""
+    if not isinstance(statement, ast.Assign):
+        return []
+    calls = [n for n in ast.walk(statement.value) if isinstance(n, ast.Call)]
+    return [a for call in calls for a in call.args if isinstance(a, ast.Name) and a.id == whole]
 
 
 def _joined(fault: Fault) -> tuple[ast.Call | None, ast.expr | None]:
