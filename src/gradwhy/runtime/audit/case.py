@@ -93,6 +93,13 @@ class Case:
                 if isinstance(node, kinds):
                     yield source, node
 
+    def named_only(self, method: str) -> Place | None:
+        """The first statement that names a method and does not call it: ``optimizer.step``."""
+        for source, node in self.nodes(ast.Expr):
+            if isinstance(node.value, ast.Attribute) and node.value.attr == method:
+                return place_of(source, node.value)
+        return None
+
     # -- telling
 
     def owner(self, ids: Iterable[int]) -> str:

@@ -56,7 +56,9 @@ def _tell(zeroing: Zeroing, ids: set[int], zeros: set[int], case: Case) -> Findi
     steps: list[Step] = []
     if zeroing.kind == "operand" and zeroing.operand in zeros and ids & zeros:
         members = case.members([*(ids & zeros), zeroing.operand])
-        found = next((p for m in members if (p := written(m, case)) is not None), None)
+        members.sort(key=lambda m: m.name)
+        filled = at(zeroing.written) if zeroing.written is not None else None
+        found = filled or next((p for m in members if (p := written(m, case)) is not None), None)
         if found is None:
             return None
         cause = "zero-initialized"
