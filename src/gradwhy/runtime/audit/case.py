@@ -81,7 +81,9 @@ class Case:
 
     def sources(self) -> Iterator[text.SourceText]:
         """The files of the program that were running."""
-        for file in text.together(sorted(self.roster.files)):
+        # Where no optimizer steps, only the passes tell.
+        files = self.roster.files or {site.file for each in self.ledger.passes for site in each.chain}
+        for file in text.together(sorted(files)):
             if (source := text.read(file)) is not None and source.tree is not None:
                 yield source
 
