@@ -57,6 +57,11 @@ def registered(where: Written, statement: ast.Assign, attribute: str, nn: str) -
     return as_parameter(where, value, nn) if made is value else []
 
 
+def holds_modules(value: ast.expr) -> bool:
+    """Whether a list or a dict plainly has modules or tensors that can be trained in it."""
+    return isinstance(value, (*_LISTS, *_DICTS)) and bool(_kind(list(_elements(value))))
+
+
 def _listed(
     where: Written, statement: ast.Assign, made: ast.expr, attribute: str, nn: str, holder: ast.ClassDef
 ) -> list[Edit]:

@@ -81,7 +81,9 @@ class Case:
 
     def sources(self) -> Iterator[text.SourceText]:
         """The files of the program that were running."""
-        for file in text.together(sorted(self.roster.files)):
+        # Where no optimizer steps, only the passes tell.
+        files = self.roster.files or {site.file for each in self.ledger.passes for site in each.chain}
+        for file in text.together(sorted(files)):
             if (source := text.read(file)) is not None and source.tree is not None:
                 yield source
 
@@ -92,6 +94,13 @@ class Case:
             for node in ast.walk(source.tree):
                 if isinstance(node, kinds):
                     yield source, node
+
+    def named_only(self, method: str) -> Place | None:
+        """The first statement that names a method and does not call it: ``optimizer.step``."""
+        for source, node in self.nodes(ast.Expr):
+            if isinstance(node.value, ast.Attribute) and node.value.attr == method:
+                return place_of(source, node.value)
+        return None
 
     # -- telling
 

@@ -71,6 +71,17 @@ class Kept:
     """torch's number of the node of the last tensor that was found there."""
 
 
+@dataclass(slots=True)
+class LeftOut:
+    """A single number that the program has computed and that the pass before the step did not go through: the name of it, the
+    leaves that only it depends on, and at how many looks."""
+
+    name: str
+    number: int
+    leaves: frozenset[int]
+    looks: int = 1
+
+
 class Inspection:
     """Facts by name; no module and no tensor is held."""
 
@@ -81,12 +92,14 @@ class Inspection:
         """id of a module that normalizes over one element -> its name and kind."""
         self.repeated: dict[str, Repeated] = {}
         self.kept: dict[str, Kept] = {}
+        self.left_out: dict[str, LeftOut] = {}
 
     def look(self, names: Names, observer: Observer) -> None:
         """Everything that one look can tell."""
         for name, root, module in modules_in(names):
             self._module(name, root, module)
         self._graphs(names, observer)
+        self._left(names, observer)
 
     def _module(self, name: str, root: str, module: Any) -> None:
         own = [parameter for parameter in module._parameters.values() if parameter is not None]
@@ -126,6 +139,19 @@ class Inspection:
                 self.flags[key] = OddFlag(
                     attribute, value, owner if known is None else known.owner, on_module, before | ids
                 )
+
+    # -- what nothing was differentiated from
+
+    def _left(self, names: Names, observer: Observer) -> None:
+        last = next((p for p in reversed(observer.ledger.passes) if p.accumulates), None)
+        for name, tensor in _with_graph(names) if last is not None else ():
+            node = node_of(tensor) if tensor.dim() == 0 else None
+            if node is None or last is None or (number := graph.number_of(node)) in last.numbers:
+                continue
+            leaves = frozenset(map(id, graph.leaves(tensor, _NODES_AT_MOST))) - last.leaves
+            if leaves:
+                before = self.left_out.get(name)
+                self.left_out[name] = LeftOut(name, number, leaves, before.looks + 1 if before is not None else 1)
 
     # -- graphs of earlier steps
 

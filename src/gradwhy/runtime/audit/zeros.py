@@ -17,6 +17,8 @@ from gradwhy.runtime.writes import memory_key
 
 _NODES_AT_MOST = 4_000
 _FOUND_AT_MOST = 8
+# What fills a tensor with one number; a method and the function of torch.nn.init have names of their own.
+_FILLING = ("zero_", "zeros_", "fill_", "constant_")
 _DYING = ("Relu", "Threshold", "Hardtanh", "Elu", "Relu6")
 
 
@@ -30,6 +32,7 @@ class _Seen:
     constant: bool = False
     single: bool = False
     written: Site | None = None
+    cleared: Site | None = None
 
 
 class ZeroSearch:
@@ -67,9 +70,10 @@ class ZeroSearch:
             for name, tensor in _saved(node):
                 if tensor.numel() and not _any(tensor) and tensor.is_floating_point() and name != "result":
                     seen.operand = self._memory.get(memory_key(tensor), seen.operand)
+                    seen.cleared = self._set_to_zero(tensor) or seen.cleared
                     seen.constant = seen.constant or (tensor.dim() == 0 and not seen.operand)
             seen.single = _is_over_one(node)
-            seen.written = self._written(node) if plain_name(node.name()) in _DYING else None
+            seen.written = self._written(node) if plain_name(node.name()) in _DYING else seen.cleared
         self._seen[node] = seen
 
     def _written(self, node: Any) -> Site | None:
@@ -81,6 +85,11 @@ class ZeroSearch:
                     writes = self._recorder.writes.to(leaf, -1)
                     return writes[-1].site if writes else None
         return None
+
+    def _set_to_zero(self, tensor: Any) -> Site | None:
+        """Who filled a tensor with zeros after it was made."""
+        writes = self._recorder.writes.to(tensor, -1)
+        return next((w.site for w in reversed(writes) if getattr(w.func, "__name__", "") in _FILLING), None)
 
     def end(self) -> None:
         for handle in self._handles:

@@ -10,12 +10,16 @@ from gradwhy.source.slicing import dotted_name
 from gradwhy.static import lines
 from gradwhy.static.remedy import Fault, Spot
 from gradwhy.static.rewrites import whole_lines_out
+from gradwhy.static.uncalled import called_now
 
 
 def remedies(fault: Fault) -> Iterable[Fix]:
     """``zero_grad()`` before the first pass of the step; after the step where passes are gathered for it."""
     if fault.headline == "headline-closure":
         yield from _in_closure(fault)
+        return
+    if fault.headline == "headline-uncalled":
+        yield from called_now(fault)
         return
     at = fault.spot("stepped") or _next_step(fault)
     statement = at.source.statement(at.node) if at is not None else None

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from gradwhy.findings import Code, Edit, Fix, Message
 from gradwhy.source.slicing import called, dotted_name
 from gradwhy.source.text import Span
-from gradwhy.static.registering import nn_of, registered
+from gradwhy.static.registering import holds_modules, nn_of, registered
 from gradwhy.static.remedy import Fault, replace
 from gradwhy.static.rewrites import indent_of
 
@@ -106,7 +106,11 @@ def _base(fault: Fault, kind: ast.ClassDef) -> Iterable[Fix]:
     for statement in [n for n in ast.walk(kind) if isinstance(n, ast.Assign) and len(n.targets) == 1]:
         name = dotted_name(statement.targets[0])
         if name.startswith("self.") and name.count(".") == 1:
-            edits += registered(fault, statement, name.partition(".")[2], nn)
+            within = registered(fault, statement, name.partition(".")[2], nn)
+            if not within and holds_modules(statement.value):
+                # A base class alone would leave these unseen.
+                return
+            edits += within
     title = Message("param-not-registered.fix-base", {"class": Code(kind.name), "base": Code(f"{nn}.Module")})
     yield Fix(title=title, applicability="unsafe", edits=tuple(edits))
 

@@ -29,6 +29,9 @@ def remedies(fault: Fault) -> Iterable[Fix]:
     elif _can_name(source, call, name.text) and isinstance(given, (ast.Call, ast.Name, ast.Attribute)):
         left = fault.args.get("count")
         missing = _missing(source, name.text, left if isinstance(left, int) else 0, source.segment(given))
+        if _gives_groups(source, given) or (missing.startswith("*") and _reads(given, missing[1:])):
+            # torch takes no tensors beside groups, and no parameter twice.
+            missing = ""
         new = f"[*{source.segment(given)}, {missing}]" if missing else ""
     if new:
         title = Message("parameter-left-out.fix", {"result": Code(new)})
@@ -80,6 +83,23 @@ def _missing(source: SourceText, name: str, count: int, given: str) -> str:
         return f"*{name}.parameters()"
     alone = owner in ("", "self") or owner.partition(".")[0] in given
     return name if alone or count != 1 else f"*{owner}.parameters()"
+
+
+def _gives_groups(source: SourceText, given: ast.expr) -> bool:
+    """Whether what the optimizer is given are dictionaries of options: from a function or a name of this file."""
+    tree = source.tree or ast.Module([], [])
+    if isinstance(given, ast.Call):
+        made: list[ast.AST] = [n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef) and n.name == called(given)]
+    else:
+        made = [value for names, value, _ in definitions(source.function(given) or tree) if dotted_name(given) in names]
+    return any(isinstance(n, ast.Constant) and n.value == "params" for each in made for n in ast.walk(each))
+
+
+def _reads(given: ast.expr, missing: str) -> bool:
+    """Whether parameters of the module are given already, some at least."""
+    owner = missing.removesuffix(".parameters()")
+    names = {dotted_name(n) for n in ast.walk(given) if isinstance(n, (ast.Name, ast.Attribute))}
+    return any(name == owner or name.startswith(f"{owner}.") for name in names)
 
 
 _TENSORS = MAKERS | {"Parameter"}

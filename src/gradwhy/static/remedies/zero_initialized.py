@@ -24,6 +24,11 @@ def remedies(fault: Fault) -> Iterable[Fix]:
         result = f"{text} * 0.02" if inside else f"({text} * 0.02)"
         yield _fix(result, fault, call)
         return
+    filling = [call for call in lines.calls(fault.node, "zeros_") if isinstance(call.func, ast.Attribute) and call.args]
+    if len(filling) == 1 and len(filling[0].args) == 1 and not filling[0].keywords:
+        owner = dotted_name(filling[0].func).rpartition(".")[0]
+        yield _fix(f"{owner}.normal_({fault.source.segment(filling[0].args[0])}, std=0.02)", fault, filling[0])
+        return
     call_of = fault.node
     if isinstance(call_of, ast.Call) and isinstance(call_of.func, ast.Name) and len(call_of.args) == 1:
         if not call_of.keywords and _zeroes(fault, call_of.func.id) and isinstance(call_of.args[0], ast.Call):

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import ast
+from collections.abc import Iterable, Iterator
 
-from gradwhy.findings import Argument, Finding, Message, Step
-from gradwhy.runtime.audit.case import Case, Held, at
+from gradwhy.findings import Argument, Code, Finding, Message, Step
+from gradwhy.runtime.account import Place, called, head_of
+from gradwhy.runtime.audit.case import Case, Held, at, place_of
 from gradwhy.runtime.audit.ledger import Pass
+from gradwhy.source.slicing import dotted_name
 
 RANK = 15
 CAUSE = "missing-zero_grad"
@@ -41,9 +44,50 @@ def find(case: Case) -> Iterable[Finding]:
         if not passes or not passes[-1].chain or passes[-1].inside_step:
             continue
         facts: dict[str, Argument] = {"count": len(later)}
+        never = not any(e.ids & held.ids for e in case.ledger.events_between("clear", -1, last.order))
         stepped = [Step(at=last.chain[0].location(), note=Message(f"{CAUSE}.stepped"))] if last.chain else []
         added = Step(at=passes[-1].chain[0].location(), note=Message(f"{CAUSE}.added"))
-        yield case.finding(CAUSE, "silent-accumulate", at(passes[-1].chain[0]), facts=facts, steps=[added, *stepped])
+        named = case.named_only("zero_grad") if never else None
+        hidden = next(_replaced(case), None) if never and named is None else None
+        if named is not None:
+            shown = [Step(at=named.at, note=Message("words.here")), added, *stepped]
+            yield case.finding(CAUSE, "silent-accumulate", named, facts=facts, key="uncalled", steps=shown)
+        elif hidden is not None:
+            place, base, cleared = hidden
+            facts["base"] = Code(base)
+            shown = [
+                Step(at=cleared.at, note=Message(f"{CAUSE}.cleared")),
+                Step(at=place.at, note=Message("words.here")),
+                added,
+                *stepped,
+            ]
+            yield case.finding(
+                CAUSE, "silent-accumulate", place, facts=facts, key="replaced", steps=shown, certain=False
+            )
+        else:
+            yield case.finding(
+                CAUSE, "silent-accumulate", at(passes[-1].chain[0]), facts=facts, steps=[added, *stepped]
+            )
+
+
+def _replaced(case: Case) -> Iterator[tuple[Place, str, Place]]:
+    """(head of a method, the call of the one that it takes the place of, the line there that clears the gradients): a class of
+    the program overrides what clears, and does not call it."""
+    for source, kind in case.nodes(ast.ClassDef):
+        bases = {dotted_name(base).rpartition(".")[2] for base in kind.bases}
+        for other, base in case.nodes(ast.ClassDef):
+            if base.name not in bases:
+                continue
+            for cleared, method in ((c, m) for m in base.body if isinstance(m, ast.FunctionDef) for c in _clears(m)):
+                own = next((m for m in kind.body if isinstance(m, ast.FunctionDef) and m.name == method.name), None)
+                calls = {called(n) for n in ast.walk(own) if isinstance(n, ast.Call)} if own is not None else set()
+                if own is not None and not calls & {"super", method.name}:
+                    head = Place(head_of(source, own), f"{kind.name}.{own.name}()")
+                    yield head, f"super().{own.name}()", place_of(other, cleared)
+
+
+def _clears(method: ast.FunctionDef) -> list[ast.Call]:
+    return [n for n in ast.walk(method) if isinstance(n, ast.Call) and called(n) == "zero_grad"]
 
 
 def _in_closure(held: Held, case: Case) -> Pass | None:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Iterator
 
 from gradwhy.findings import Argument, Code, Evidence, Finding, Message, Step
-from gradwhy.runtime.account import Place
+from gradwhy.runtime.account import Place, called
 from gradwhy.runtime.audit.case import Case, at, place_of
 from gradwhy.runtime.audit.modules import Kept
 
@@ -15,6 +15,8 @@ RANK = 50
 CAUSE = "loss-accumulated"
 _KINDS = (ast.Call, ast.Assign, ast.AugAssign)
 _ADDING = ("append", "extend", "add", "appendleft", "update", "insert", "setdefault", "push")
+# heapq and bisect take the list first.
+_GIVEN = ("heappush", "heappushpop", "heapreplace", "insort", "insort_left", "insort_right")
 
 
 def find(case: Case) -> Iterable[Finding]:
@@ -56,6 +58,8 @@ def _where(each: Kept, case: Case) -> Iterator[Place]:
 
 def _adds_to(node: ast.AST, names: tuple[str, str]) -> bool:
     if isinstance(node, ast.Call):
+        if called(node) in _GIVEN:
+            return len(node.args) > 1 and _last_name(node.args[0]) in names
         function = node.func
         adds = isinstance(function, ast.Attribute) and function.attr in _ADDING and bool(node.args)
         return adds and isinstance(function, ast.Attribute) and _last_name(function.value) in names

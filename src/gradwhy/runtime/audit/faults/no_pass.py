@@ -49,18 +49,22 @@ def _told(held: Held, ids: set[int], step: Update, made: Made, case: Case) -> Fi
         "name": Code(loss.text),
         "count": len(ids),
     }
+    named = case.named_only("backward")
+    if named is not None:
+        place = named
+        facts["subject"] = Code(named.text)
     seen = {"gradients": 0, "requires_grad": True, "parameters": len(ids)}
     return case.finding(
         CAUSE,
         "silent-none-grad",
         place,
         facts=facts,
-        key="source",
-        advice=f"advice-{step.host}" if step.host and not direct else None,
+        key="uncalled" if named is not None else "source",
+        advice=f"advice-{step.host}" if step.host and not direct and named is None else None,
         steps=[Step(at=loss.at, after="tracked", note=Message(f"{CAUSE}.made"))],
         evidence=[Evidence(kind="parameter", subject=case.owner(ids) or "parameters", facts=seen)],
         # That nothing went backward was seen; which line should have given the loss was not.
-        certain=direct or given is not None,
+        certain=direct or given is not None or named is not None,
         surfaces=step.chain[0],
     )
 

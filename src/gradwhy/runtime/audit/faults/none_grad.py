@@ -113,6 +113,26 @@ def _unused(idle: set[int], whole: bool, held: Held, case: Case) -> Iterator[Fin
     """Nothing that was differentiated was computed from them, as far as that was seen."""
     if not idle or not held.chain:
         return
+    for left in case.inspection.left_out.values():
+        made = case.watch.recorder.nodes.made(left.number)
+        ids = idle & left.leaves
+        if ids and left.looks > 1 and made is not None:
+            # It was computed each time, and nothing went backward from it.
+            idle = idle - ids
+            case.claimed |= ids
+            yield case.finding(
+                "module-unused",
+                _NONE,
+                at(made.site),
+                facts={"name": case.called(ids), "value": Code(left.name)},
+                key="output",
+                evidence=_evidence(ids, case),
+                certain=False,
+                severity="warning" if whole else "note",
+                surfaces=next((p.chain[0] for p in reversed(case.ledger.passes) if p.chain), None),
+            )
+    if not idle:
+        return
     facts: dict[str, Argument] = {"name": case.called(idle), "count": len(idle)}
     case.claimed |= idle
     yield case.finding(

@@ -6,14 +6,15 @@ import ast
 from collections.abc import Iterable, Iterator
 
 from gradwhy.findings import Argument, Code, Evidence, Finding, Message, Step
-from gradwhy.runtime.account import Place, call_at
+from gradwhy.runtime.account import Place, call_at, statement_of
 from gradwhy.runtime.audit.case import Case, Held, at, place_of
 from gradwhy.runtime.audit.roster import Member
-from gradwhy.source.slicing import definitions
+from gradwhy.source.slicing import bound_names, definitions, dotted_name, targets
 
 RANK = 10
 _SYMPTOM = "silent-not-in-optimizer"
 _STALE = "silent-stale-optimizer"
+_HERE = Message("words.here")
 
 
 def find(case: Case) -> Iterable[Finding]:
@@ -87,6 +88,17 @@ def _explain(members: list[Member], held: Held, case: Case) -> Iterator[Finding]
     if orphans or later or swapped:
         case.claimed |= ids | {orphan.key for orphan in orphans}
         facts["gone"] = len(orphans)
+        replaced = (
+            _replaced(first, held, case) if _had_trained({o.key for o in orphans} | swapped, held, case) else None
+        )
+        if replaced is not None:
+            facts["optimizer"] = Code(_bound_to(held))
+            yield case.finding(
+                "stale-optimizer", _STALE, replaced, facts=facts, key="replaced", evidence=evidence, surfaces=surfaces,
+                steps=[Step(at=built.at, note=Message("stale-optimizer.built")), Step(at=replaced.at, note=_HERE)],
+                certain=False,
+            )  # fmt: skip
+            return
         key = "audit" if orphans else "before" if later else "swapped"
         yield case.finding(
             "stale-optimizer", _STALE, at(held.chain[0]), facts=facts, key=key, evidence=evidence, surfaces=surfaces
@@ -135,6 +147,52 @@ def _explain(members: list[Member], held: Held, case: Case) -> Iterator[Finding]
         "parameter-left-out", _SYMPTOM, at(held.chain[0]), facts=facts, steps=[built], evidence=evidence,
         certain=same_root, severity="error" if same_root else "warning", surfaces=surfaces,
     )  # fmt: skip
+
+
+def _had_trained(keys: set[int], held: Held, case: Case) -> bool:
+    """Whether the optimizer had trained some of these before others took their place: else it was only made too early."""
+    return any(account.key in keys and account.counts.get("finite") for account in case.accounts(held.number))
+
+
+def _replaced(member: Member, held: Held, case: Case) -> Place | None:
+    """The line that put another module or parameter in the place of one that trained, from the source: the only one that does,
+    outside of constructors."""
+    path = member.name.split(".")
+    site = held.chain[0]
+    made, source = site.node(), site.source
+    scope = source.function(made) if source is not None and made is not None else None
+    for depth in range(len(path) - 1, -1, -1):
+        found: list[Place] = []
+        for file, node in case.nodes(ast.Assign):
+            if not any(_is_name_of(name, path[: depth + 1]) for t in targets(node) for name in _names(t)):
+                continue
+            function = file.function(node)
+            if depth == 0:
+                beside = source is not None and file.path == source.path and function is scope
+                found += [place_of(file, node)] if beside and node.lineno > site.line else []
+            elif getattr(function, "name", "__init__") != "__init__" or (function is None and node.lineno > site.line):
+                found.append(place_of(file, node))
+        if found:
+            return found[0] if len(found) == 1 else None
+    return None
+
+
+def _names(target: ast.AST) -> Iterator[str]:
+    for part in ast.walk(target):
+        if isinstance(part, (ast.Name, ast.Attribute)) and isinstance(part.ctx, ast.Store):
+            yield dotted_name(part)
+
+
+def _is_name_of(name: str, path: list[str]) -> bool:
+    """Whether a target names the part that a path ends with: "net.fc" and "self.fc" for ["model", "net", "fc"]."""
+    return name == path[0] if len(path) == 1 else "." in name and name.rpartition(".")[2] == path[-1]
+
+
+def _bound_to(held: Held) -> str:
+    """The optimizer's name in the line that makes it, or its kind."""
+    statement = statement_of(held.chain[0])
+    names = [name for target in targets(statement) for name in bound_names(target)] if statement is not None else []
+    return names[0] if len(names) == 1 else held.kind
 
 
 def _filter(held: Held) -> Place | None:

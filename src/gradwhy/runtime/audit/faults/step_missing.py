@@ -18,4 +18,7 @@ def find(case: Case) -> Iterable[Finding]:
     cleared = [e for e in case.ledger.events if e.kind == "clear"]
     if len(passes) > 2 and len(cleared) > 1:
         facts: dict[str, Argument] = {"count": len(passes)}
-        yield case.finding(CAUSE, "silent-not-in-optimizer", at(passes[-1].chain[0]), facts=facts)
+        named = case.named_only("step")
+        place = named or at(passes[-1].chain[0])
+        key = "uncalled" if named is not None else ""
+        yield case.finding(CAUSE, "silent-not-in-optimizer", place, facts=facts, key=key)

@@ -6,6 +6,8 @@ import ast
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+import torch
+
 from gradwhy.findings import Argument, Evidence, Finding, Message, Step
 from gradwhy.runtime.account import Place, called, statement_of
 from gradwhy.runtime.ancestry import torch_name
@@ -56,7 +58,11 @@ def _tell(zeroing: Zeroing, ids: set[int], zeros: set[int], case: Case) -> Findi
     steps: list[Step] = []
     if zeroing.kind == "operand" and zeroing.operand in zeros and ids & zeros:
         members = case.members([*(ids & zeros), zeroing.operand])
+        members.sort(key=lambda m: m.name)
+        filled = at(zeroing.written) if zeroing.written is not None else None
         found = next((p for m in members if (p := written(m, case)) is not None), None)
+        # A layer of torch begins with random values: another line has set them to zero.
+        found = filled if filled is not None and (found is None or _is_layer(found)) else found
         if found is None:
             return None
         cause = "zero-initialized"
@@ -153,6 +159,12 @@ def returned(function: Any, case: Case, index: int | None = None) -> Place | Non
                             value = bound[-1] if bound else whole
                     return place_of(source, value) if value is not None else None
     return None
+
+
+def _is_layer(place: Place) -> bool:
+    """Whether a line makes a layer of torch.nn and does nothing else with it."""
+    name = place.text.partition("(")[0].rpartition(".")[2]
+    return name != "Parameter" and isinstance(getattr(torch.nn, name, None), type)
 
 
 def written(member: Member, case: Case) -> Place | None:
