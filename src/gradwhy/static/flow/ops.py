@@ -199,6 +199,12 @@ def note_loss(r: Run, path: str, args: list[Value], keywords: dict[str, Value], 
         r.tell("loss", node, flow=result.flow, subject=path, facts={"given": first})
 
 
+def note_reduced(r: Run, name: str, given: int, result: Tensor, node: ast.AST) -> None:
+    """Leaves an event where a tensor becomes one number, as losses that are written out do: ``.mean()`` of all."""
+    if name in ("mean", "sum") and given == 1 and result.flow.grad == YES:
+        r.tell("reduced", node, flow=result.flow)
+
+
 def _put(found: Iterable[Flow], aside: bool, given: list[Flow], side: list[Flow]) -> None:
     """An argument that wants no gradient still passes one on where it has a path."""
     for flow in found:
