@@ -125,7 +125,11 @@ def _is_before(program: Program, place: Place, event: Event) -> bool:
     """Whether a call stands in the function that goes backward, before the loop that does so: what it calls may be right,
     and its place is not."""
     loop = loop_of(program, event)
-    return loop is not None and place.frame is event.frame and loop not in program.source_of(place.node).enclosing(place.node)
+    return (
+        loop is not None
+        and place.frame is event.frame
+        and loop not in program.source_of(place.node).enclosing(place.node)
+    )
 
 
 def _in_forward(flow: Flow) -> bool:

@@ -189,9 +189,7 @@ def operation_name(node: ast.AST) -> str:
 # -- flags
 
 
-def _late(
-    program: Program, event: Event, behind: list[Station], restored: dict[int, Tensor] | None
-) -> Blame | None:
+def _late(program: Program, event: Event, behind: list[Station], restored: dict[int, Tensor] | None) -> Blame | None:
     """A flag that was set on a tensor after the loss had been computed from it. Where a cut was found without which all that
     is trained (``restored``) would get its gradient, a flag on something else explains nothing."""
     used = {id(station.flow): station for station in behind}

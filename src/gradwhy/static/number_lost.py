@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from gradwhy.findings import Code, Finding, Message
+from gradwhy.findings import Argument, Code, Finding, Message
 from gradwhy.source.slicing import called
 from gradwhy.static import lost
 from gradwhy.static.ancestry import stations
@@ -28,7 +28,11 @@ def findings(program: Program, cause: str) -> Iterator[Finding]:
         seen.add(id(found.flow.at))
         told, here = of_cut(program, found), Place(event.at, event.frame)
         loss = Code(program.text(lost.loss_node(event)))
-        error = {"error": "AttributeError", "text": "'float' object has no attribute 'backward'", "loss": loss}
+        error: dict[str, Argument] = {
+            "error": "AttributeError",
+            "text": "'float' object has no attribute 'backward'",
+            "loss": loss,
+        }
         yield program.finding(
             cause,
             told.place,

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from gradwhy.findings import Argument, Code, Finding, Fix, Message
 from gradwhy.source.slicing import bound_names, called, dotted_name, names_read, targets
-from gradwhy.static.flow.frames import Event, Frame
+from gradwhy.static.flow.frames import Event
 from gradwhy.static.flow.gradients import Reach
 from gradwhy.static.flow.histories import YES
 from gradwhy.static.order import is_conditional, is_within, loop_of
@@ -83,7 +83,7 @@ def _loss_of(program: Program, step: Event) -> Event | None:
 
 def _is_given_away(program: Program, loss: Event) -> bool:
     """Whether the loss, or something that it is bound to, is handed to a call that may go backward."""
-    node, frame = _returned(program, loss)
+    node = _returned(program, loss)
     source = program.source_of(node)
     statement = source.statement(node)
     names = {name for target in targets(statement) for name in bound_names(target)} if statement is not None else set()
@@ -98,7 +98,7 @@ def _is_given_away(program: Program, loss: Event) -> bool:
     return any(names & _read(value) for value in returned)
 
 
-def _returned(program: Program, loss: Event) -> tuple[ast.AST, Frame]:
+def _returned(program: Program, loss: Event) -> ast.AST:
     """The expression that has the loss in the function that does not give it back: ``self.loss(batch)``."""
     node, frame = loss.at, loss.frame
     while frame.call is not None and frame.parent is not None:
@@ -109,7 +109,7 @@ def _returned(program: Program, loss: Event) -> tuple[ast.AST, Frame]:
         if any(isinstance(outer, ast.Call) for outer in source.enclosing(node) if outer is not function):
             break
         node, frame = frame.call, frame.parent
-    return node, frame
+    return node
 
 
 def _given(call: ast.Call) -> set[str]:
