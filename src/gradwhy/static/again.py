@@ -124,12 +124,9 @@ def explain(program: Program, event: Event, earlier: Freed) -> Tie | None:
 def _is_before(program: Program, place: Place, event: Event) -> bool:
     """Whether a call stands in the function that goes backward, before the loop that does so: what it calls may be right,
     and its place is not."""
-    loop = loop_of(program, event)
-    return (
-        loop is not None
-        and place.frame is event.frame
-        and loop not in program.source_of(place.node).enclosing(place.node)
-    )
+    loop, source = loop_of(program, event), program.source_of(place.node)
+    here = place.frame is event.frame and source.function(place.node) is event.frame.node
+    return loop is not None and here and loop not in source.enclosing(place.node)
 
 
 def _in_forward(flow: Flow) -> bool:

@@ -36,7 +36,11 @@ def check(program: Program) -> Iterable[Finding]:
         if found is None or id(found.at) in told:
             continue
         told.add(id(found.at))
-        place, here = Place(found.at, found.frame), Place(call, event.frame)
+        # Where weights come in after it, what they give is to be reduced.
+        last = next(
+            (flow for flow in _same_shape(starts[0]) if flow.frame is found.frame and flow.at is not None), None
+        )
+        place, here = Place((last.at if last else None) or found.at, found.frame), Place(call, event.frame)
         facts: dict[str, Argument] = {
             "loss": Code(program.text(lost.loss_node(event))),
             "subject": program.code(found.at),
@@ -48,7 +52,7 @@ def check(program: Program) -> Iterable[Finding]:
             symptom="non-scalar",
             surfaces=here,
             path=[
-                program.step(place, Message(f"{CAUSE}.made-source", facts), after="tracked"),
+                program.step(Place(found.at, found.frame), Message(f"{CAUSE}.made-source", facts), after="tracked"),
                 program.step(here, Message("words.surfaces", {"error": "RuntimeError", "text": ERROR})),
             ],
             fixes=[Fix(title=Message(f"{CAUSE}.advice"), applicability="display")],
@@ -59,7 +63,7 @@ def _same_shape(flow: Flow) -> Iterable[Flow]:
     """The histories behind one without a reduction between."""
     todo, seen = [flow], set[int]()
     while todo:
-        flow = todo.pop()
+        flow = todo.pop(0)
         if id(flow) in seen:
             continue
         seen.add(id(flow))
