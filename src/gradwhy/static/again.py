@@ -14,6 +14,7 @@ from gradwhy.static.flow.frames import Event, Frame, Stepped
 from gradwhy.static.flow.gradients import Freed, Reach
 from gradwhy.static.flow.histories import YES, Flow
 from gradwhy.static.flow.values import Tensor
+from gradwhy.static.order import loop_of
 from gradwhy.static.program import Place, Program
 from gradwhy.static.writes import SAVED
 
@@ -37,7 +38,7 @@ def findings(program: Program, cause: str) -> Iterator[Finding]:
     places: set[int] = set()
     for event in program.each("backward", "grad"):
         again: list[Freed] = event.facts["again"]
-        tie = explain(event, again[0]) if again else carried(program, event)
+        tie = explain(program, event, again[0]) if again else carried(program, event)
         if tie is None or tie.cause != cause or id(tie.place.node) in places:
             continue
         places.add(id(tie.place.node))
@@ -93,7 +94,7 @@ def _edges(reach: Reach, earlier: Freed) -> list[tuple[Flow, Flow]]:
     ]
 
 
-def explain(event: Event, earlier: Freed) -> Tie | None:
+def explain(program: Program, event: Event, earlier: Freed) -> Tie | None:
     reach = event.facts["reach"]
     assert isinstance(reach, Reach)
     edges = _edges(reach, earlier)
@@ -115,8 +116,17 @@ def explain(event: Event, earlier: Freed) -> Tie | None:
         return Tie("freed-graph-reused", Place(new.at, new.frame), earlier, new, old)
     if old.at is None:
         return None
-    own = Place(old.at, old.frame)
-    return Tie("freed-graph-reused", (_seen(old, event.frame) or own) if _in_forward(old) else own, earlier, new, old)
+    own, seen = Place(old.at, old.frame), _seen(old, event.frame)
+    at_call = _in_forward(old) or (seen is not None and _is_before(program, seen, event))
+    return Tie("freed-graph-reused", (seen or own) if at_call else own, earlier, new, old)
+
+
+def _is_before(program: Program, place: Place, event: Event) -> bool:
+    """Whether a call stands in the function that goes backward, before the loop that does so: what it calls may be right,
+    and its place is not."""
+    loop, source = loop_of(program, event), program.source_of(place.node)
+    here = place.frame is event.frame and source.function(place.node) is event.frame.node
+    return loop is not None and here and loop not in source.enclosing(place.node)
 
 
 def _in_forward(flow: Flow) -> bool:

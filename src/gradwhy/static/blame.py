@@ -35,10 +35,10 @@ def blame(program: Program, event: Event, starts: Iterable[Flow]) -> Blame | Non
     with this loss comes before what would not."""
     behind = list(stations(starts))
     wanted, named = trained_with(program, event)
-    late = _late(program, event, behind)
+    ranked = sorted(cuts(behind), key=lambda station: _rank(station, wanted))
+    late = _late(program, event, behind, wanted if ranked and not any(_rank(ranked[0], wanted)[:3]) else None)
     if late is not None:
         return late
-    ranked = sorted(cuts(behind), key=lambda station: _rank(station, wanted))
     if ranked and not _rank(ranked[0], wanted)[0]:
         return of_cut(program, ranked[0])
     frozen = [s for s in behind if s.flow.kind == "frozen" and s.flow.at is not None and s.flow.owner is not None]
@@ -189,8 +189,9 @@ def operation_name(node: ast.AST) -> str:
 # -- flags
 
 
-def _late(program: Program, event: Event, behind: list[Station]) -> Blame | None:
-    """A flag that was set on a tensor after the loss had been computed from it."""
+def _late(program: Program, event: Event, behind: list[Station], restored: dict[int, Tensor] | None) -> Blame | None:
+    """A flag that was set on a tensor after the loss had been computed from it. Where a cut was found without which all that
+    is trained (``restored``) would get its gradient, a flag on something else explains nothing."""
     used = {id(station.flow): station for station in behind}
     for flag in program.events:
         if flag is event:
@@ -198,6 +199,8 @@ def _late(program: Program, event: Event, behind: list[Station]) -> Blame | None
         if flag.kind != "flag" or not flag.facts.get("value") or flag.flow is None or id(flag.flow) not in used:
             continue
         if flag.flow is PLAIN or (flag.flow.owner is not None and flag.flow.owner is not flag.tensors[0]):
+            continue
+        if restored is not None and id(flag.tensors[0]) not in restored:
             continue
         station = used[id(flag.flow)]
         use = next((flow for flow in station.trail() if flow.at is not None), None)

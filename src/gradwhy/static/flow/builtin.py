@@ -179,13 +179,13 @@ def _bool(r: Run, args: Args, keywords: Keywords, node: ast.AST) -> Value:
 def _sum(r: Run, args: Args, keywords: Keywords, node: ast.AST) -> Value:
     seq = sequence_of(r, args[0], node) if args else Seq()
     parts = [*seq.items, *([seq.rest] if seq.rest is not None else []), *args[1:]]
-    return _merged(r, [plain(part) for part in parts], node)
+    return _merged(r, [plain(part) for part in parts], node, "add")
 
 
-def _merged(r: Run, parts: list[Value], node: ast.AST) -> Value:
+def _merged(r: Run, parts: list[Value], node: ast.AST, name: str = "") -> Value:
     """A value computed from several: a tensor where one of them is."""
     if any(isinstance(part, Tensor) for part in parts):
-        return computed(r, node, [flow for part in parts for flow in flows(part)])
+        return computed(r, node, [flow for part in parts for flow in flows(part)], name=name)
     if parts and all(isinstance(part, (Scalar, Const)) for part in parts):
         given = tuple(dict.fromkeys(flow for part in parts for flow in flows(part)))
         return Scalar(Flow("op", 0, node, r.frame, given) if given else None)

@@ -27,6 +27,8 @@ def call(r: Run, owner: Value, name: str, args: list[Value], keywords: dict[str,
         return _text(owner.value, name, args)
     if name in ("split", "splitlines", "partition"):
         return Seq((), Scalar())
+    if name == "backward" and isinstance(owner, Scalar) and owner.flow is not None:
+        r.tell("number-backward", node, flow=owner.flow)
     return Scalar()
 
 

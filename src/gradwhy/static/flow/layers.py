@@ -66,6 +66,8 @@ def make(r: Run, path: str, args: list[Value], keywords: dict[str, Value], node:
     inplace = keywords.get("inplace")
     if isinstance(inplace, Const) and inplace.value:
         layer.f["#inplace"] = node
+    if "reduction" in keywords:
+        layer.f["#reduction"] = keywords["reduction"]
     equip(r, layer.f, row, args, keywords, node)
     return layer
 
@@ -324,7 +326,8 @@ def forward(
     for _, tensor in named_parameters(owner):
         own.append(tensor.flow if tensor is not None else UNKNOWN_FLOW)
     result = computed(r, node, [*given, *own], side, name=path)
-    note_loss(r, path, args, keywords, result, node)
+    asked = owner.f.get("#reduction")
+    note_loss(r, path, args, {**keywords, "reduction": asked} if isinstance(asked, Value) else keywords, result, node)
     if not own and r.mode.on is False and path.endswith(_SAME_OR_VIEW) and result.flow.kind == "off":
         result = Tensor(Flow("op", MAYBE, node, r.frame, tuple(given), name=path), made=node)
     inplace = owner.f.get("#inplace")

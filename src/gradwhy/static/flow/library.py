@@ -11,7 +11,7 @@ from gradwhy.static.flow.cloning import clone
 from gradwhy.static.flow.histories import NO, PLAIN, UNKNOWN_FLOW, Flow, GradMode, Value, joined_grad
 from gradwhy.static.flow.imports import filed
 from gradwhy.static.flow.loading import Loader
-from gradwhy.static.flow.ops import by_row, computed, cut, leaf_or_plain, note_loss, sides
+from gradwhy.static.flow.ops import by_row, computed, cut, leaf_or_plain, note_loss, note_reduced, sides
 from gradwhy.static.flow.values import (
     Const,
     Data,
@@ -146,6 +146,7 @@ def function(r: Run, path: str, args: Args, keywords: Keywords, node: ast.AST) -
     inplace = keywords.get("inplace")
     result = computed(r, node, given, side, name=path)
     note_loss(r, path, args, keywords, result, node)
+    note_reduced(r, name, len(args) + len(keywords), result, node)
     if isinstance(inplace, Const) and inplace.value and args and isinstance(first := plain(args[0]), Tensor):
         r.tell(
             "written",

@@ -6,7 +6,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from gradwhy.static.flow import containers, declared, gradients, layers, module_methods, optimizers, scaling, tensors
-from gradwhy.static.flow.histories import GradMode, Value
+from gradwhy.static.flow.histories import NO, GradMode, Value
 from gradwhy.static.flow.imports import filed, name_in
 from gradwhy.static.flow.ops import computed, cut
 from gradwhy.static.flow.values import (
@@ -156,7 +156,10 @@ def call(r: Run, owner: Value, name: str, args: list[Value], keywords: dict[str,
         return _distribution(r, owner, name, args, keywords, node)
     if isinstance(owner, Class):
         if name == "apply" and owner.base == "torch.autograd.Function":
-            return computed(r, node, [flow for value in args for flow in flows(value)])
+            result = computed(r, node, [flow for value in args for flow in flows(value)])
+            needs = tuple(any(flow.grad != NO for flow in flows(value)) for value in args)
+            r.tell("applied", node, flow=result.flow, value=owner, facts={"needs": needs})
+            return result
         return r.call(attribute(r, owner, name, node), args, keywords, node)
     if isinstance(owner, Array):
         return Scalar(owner.flow) if name in ("item", "tolist") else owner

@@ -196,7 +196,15 @@ def note_loss(r: Run, path: str, args: list[Value], keywords: dict[str, Value], 
     if r.table.is_loss(path):
         given = plain(args[0] if args else keywords.get("input", Unknown()))
         first = given.flow if isinstance(given, Tensor) else None
-        r.tell("loss", node, flow=result.flow, subject=path, facts={"given": first})
+        reduction = plain(keywords.get("reduction", Unknown()))
+        kept = isinstance(reduction, Const) and reduction.value == "none"
+        r.tell("loss", node, flow=result.flow, subject=path, facts={"given": first, "unreduced": kept})
+
+
+def note_reduced(r: Run, name: str, given: int, result: Tensor, node: ast.AST) -> None:
+    """Leaves an event where a tensor becomes one number, as losses that are written out do: ``.mean()`` of all."""
+    if name in ("mean", "sum") and given == 1 and result.flow.grad == YES:
+        r.tell("reduced", node, flow=result.flow)
 
 
 def _put(found: Iterable[Flow], aside: bool, given: list[Flow], side: list[Flow]) -> None:

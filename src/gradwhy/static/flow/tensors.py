@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from gradwhy.static.flow import flags, gradients, operators
 from gradwhy.static.flow.histories import MAYBE, NO, YES, Flow, Value
-from gradwhy.static.flow.ops import by_row, computed, cut, fresh, sides
+from gradwhy.static.flow.ops import by_row, computed, cut, fresh, note_reduced, sides
 from gradwhy.static.flow.values import TRUE, Const, Method, Optional, Scalar, Seq, Tensor, Unknown, flows
 
 if TYPE_CHECKING:
@@ -93,7 +93,9 @@ def call(r: Run, owner: Tensor, name: str, args: list[Value], keywords: dict[str
     if name in PARTS:
         return Seq((), computed(r, node, given, side, name=full), "tuple")
     if row is not None or r.table.keeps(full) or name in _CONVERTS:
-        return computed(r, node, given, side, name=full)
+        result = computed(r, node, given, side, name=full)
+        note_reduced(r, name, len(everything) + len(keywords), result, node)
+        return result
     return Unknown(node)
 
 

@@ -23,6 +23,7 @@ _READS = frozenset({
     "isfinite", "set_postfix", "set_description",
 })  # fmt: skip
 """Calls that may be given a loss and don't go backward from it."""
+_NUMBERS = frozenset({"item", "detach", "tolist", "numpy"})
 
 
 def check(program: Program) -> Iterable[Finding]:
@@ -74,7 +75,7 @@ def _loss_of(program: Program, step: Event) -> Event | None:
         return None
     reads = any(e.kind == "grad-read" and _touches(e, held) for e in program.events)
     cleared = any(_touches(e, held) and is_within(program, e, loop) for e in program.each("zero_grad"))
-    losses = [e for e in program.each("loss") if is_within(program, e, loop) and _is_of(e, held)]
+    losses = [e for e in program.each("loss", "reduced") if is_within(program, e, loop) and _is_of(e, held)]
     if reads or not cleared or not losses or any(_is_given_away(program, e) for e in losses):
         return None
     return losses[-1]
@@ -82,22 +83,51 @@ def _loss_of(program: Program, step: Event) -> Event | None:
 
 def _is_given_away(program: Program, loss: Event) -> bool:
     """Whether the loss, or something that it is bound to, is handed to a call that may go backward."""
-    source = program.source_of(loss.at)
-    statement = source.statement(loss.at)
+    node = _returned(program, loss)
+    source = program.source_of(node)
+    statement = source.statement(node)
     names = {name for target in targets(statement) for name in bound_names(target)} if statement is not None else set()
-    scope = source.function(loss.at) or source.tree
+    scope = source.function(node) or source.tree
     if statement is None or scope is None or not (names or isinstance(statement, ast.Expr)):
         return True
-    around = [outer for outer in source.enclosing(loss.at) if isinstance(outer, ast.Call)]
-    calls = [node for node in ast.walk(scope) if isinstance(node, ast.Call) and names & _given(node)]
+    around = [outer for outer in source.enclosing(node) if isinstance(outer, ast.Call)]
+    calls = [n for n in ast.walk(scope) if isinstance(n, ast.Call) and names & _given(n)]
     if any(called(call) not in _READS for call in (*around, *calls)):
         return True
-    returned = [node.value for node in ast.walk(scope) if isinstance(node, (ast.Return, ast.Yield)) and node.value]
-    return any(names & names_read(value) for value in returned)
+    returned = [n.value for n in ast.walk(scope) if isinstance(n, (ast.Return, ast.Yield)) and n.value]
+    return any(names & _read(value) for value in returned)
+
+
+def _returned(program: Program, loss: Event) -> ast.AST:
+    """The expression that has the loss in the function that does not give it back: ``self.loss(batch)``."""
+    node, frame = loss.at, loss.frame
+    while frame.call is not None and frame.parent is not None:
+        source = program.source_of(node)
+        statement, function = source.statement(node), source.function(node)
+        if not isinstance(statement, ast.Return) or function is not frame.node:
+            break
+        if any(isinstance(outer, ast.Call) for outer in source.enclosing(node) if outer is not function):
+            break
+        node, frame = frame.call, frame.parent
+    return node
 
 
 def _given(call: ast.Call) -> set[str]:
-    return {name for arg in (*call.args, *(k.value for k in call.keywords)) for name in names_read(arg)}
+    return {name for arg in (*call.args, *(k.value for k in call.keywords)) for name in _read(arg)}
+
+
+def _read(value: ast.AST) -> set[str]:
+    """The names that an expression reads, without those that it takes numbers of: ``loss.item()``."""
+    if isinstance(value, ast.Call):
+        if isinstance(value.func, ast.Attribute) and value.func.attr in _NUMBERS and not value.args:
+            return set()
+        if isinstance(value.func, ast.Name) and value.func.id == "float":
+            return set()
+    return (
+        names_read(value)
+        if not list(ast.iter_child_nodes(value)) or isinstance(value, (ast.Name, ast.Attribute))
+        else {name for part in ast.iter_child_nodes(value) for name in _read(part)}
+    )
 
 
 def _touches(event: Event, held: set[int]) -> bool:

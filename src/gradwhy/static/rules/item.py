@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from gradwhy.findings import Finding
-from gradwhy.static import inputs, lost, silent
+from gradwhy.static import inputs, lost, number_lost, silent
 from gradwhy.static.program import Program
 
 
@@ -14,3 +14,4 @@ def check(program: Program) -> Iterable[Finding]:
     yield from lost.findings(program, "item")
     yield from inputs.findings(program, "item")
     yield from silent.findings(program, "item")
+    yield from number_lost.findings(program, "item")

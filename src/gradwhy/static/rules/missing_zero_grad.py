@@ -22,9 +22,12 @@ def check(program: Program) -> Iterable[Finding]:
         if not optimizer.f["complete"] or not held:
             continue
         steps = [i for i, e in enumerate(program.events) if e.kind == "step" and e.optimizer is optimizer]
-        if len(steps) < 2 or any(_clears(event, held) for event in program.events):
+        if len(steps) < 2:
             continue
         first, second = steps[0], steps[1]
+        # What is cleared once before the first step holds for that one only.
+        if any(_clears(event, held) for event in program.events[first:]):
+            continue
         passes = [e for e in program.events[first:second] if e.kind == "backward"]
         again = next((e for e in passes if _reaches(e.facts["reach"], held)), None)
         if again is None or id(again.at) in told:

@@ -18,7 +18,7 @@ _LOOKED_AT = ("grad-read", "grad-set", "written", "data-set", "step")
 
 def check(program: Program) -> Iterable[Finding]:
     """A loop fills and clears the gradients of an optimizer, and nothing in the file uses them."""
-    if not program.whole or lost.explained(program) or _steps(program):
+    if not program.whole or lost.explained(program) or _steps_out_of_sight(program):
         return
     for optimizer in program.optimizers:
         held = {id(tensor) for tensor in optimizer.f["params"]}
@@ -28,7 +28,9 @@ def check(program: Program) -> Iterable[Finding]:
             continue
         passes = [e for e in program.each("backward") if _reaches(e.facts["reach"], held)]
         cleared = [e for e in program.each("zero_grad") if _touches(e, held)]
-        again = next((e for n, e in enumerate(passes) if any(one.at is e.at for one in passes[:n])), None)
+        repeated = [e for n, e in enumerate(passes) if any(one.at is e.at for one in passes[:n])]
+        # A pass for another optimizer may go through these parameters too: their own comes first.
+        again = next((e for e in repeated if e.facts["reach"].leaves.keys() <= held), next(iter(repeated), None))
         loop = loop_of(program, again) if again is not None else None
         if again is not None and loop is not None and any(is_within(program, clear, loop) for clear in cleared):
             place = Place(again.at, again.frame)
@@ -44,9 +46,13 @@ def check(program: Program) -> Iterable[Finding]:
             return
 
 
-def _steps(program: Program) -> bool:
-    """Whether the file calls ``step()`` on anything but a scheduler, perhaps where it was not looked at."""
+def _steps_out_of_sight(program: Program) -> bool:
+    """Whether the file calls ``step()`` on anything but a scheduler or one optimizer that is known: it may be another's."""
     known = {id(event.at) for event in program.each("scheduled")}
+    owners: dict[int, set[int]] = {}
+    for event in program.each("step"):
+        owners.setdefault(id(event.at), set()).add(id(event.optimizer))
+    known |= {node for node, stepped in owners.items() if len(stepped) == 1}
     return any(
         isinstance(node, ast.Attribute)
         and node.attr in ("step", "optimizer_step")
