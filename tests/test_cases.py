@@ -22,7 +22,6 @@ CASES = sorted([*(HERE / "cases").glob("*.json"), *published.RUN], key=lambda me
 CLEAN = sorted((HERE / "corpus" / "clean").glob("*.py"))
 
 MISSED = {
-    "second-backward-952-tool-wear": "embedded once before the loop: the line that goes backward is named, as of a carried state",
     "no-graph-305-tied-decoder": "a weight that was frozen in one module and tied into another afterwards",
     "no-graph-307-cartpole-clip": "log-probabilities kept from a rollout are used in place of new ones",
     "no-graph-315-depth-normals": "a detached copy that is kept for the log is summed instead of the loss",

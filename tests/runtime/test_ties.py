@@ -92,6 +92,30 @@ PROGRAMS = {
         """,
         "freed-graph-reused",
     ),
+    "a value made before the loop by a function that each turn calls as well": (
+        """
+        def embed(x):
+            return torch.tanh(x * w)
+
+        anchors = embed(torch.ones(3))  # <-
+        for t in range(3):
+            optimizer.zero_grad()
+            (embed(torch.rand(3)) - anchors).pow(2).sum().backward()
+            optimizer.step()
+        """,
+        "freed-graph-reused",
+    ),
+    "a state that is written in place": (
+        """
+        h = torch.zeros(3)
+        for t in range(3):
+            optimizer.zero_grad()
+            h.add_(torch.sin(w))  # <-
+            h.sum().backward()
+            optimizer.step()
+        """,
+        "hidden-state-carried",
+    ),
     "a value that a function called in each turn keeps": (
         """
         kept = []

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections import deque
+from collections import OrderedDict, defaultdict, deque
 from collections.abc import Iterator, Mapping
 from types import FunctionType, ModuleType
 from typing import Any
@@ -161,7 +161,7 @@ def _scopes(frames: list[LiveFrame]) -> Iterator[dict[str, Any]]:
 def _inside(name: str, value: Any) -> Iterator[tuple[str, Any]]:
     if type(value) in (list, tuple, deque):
         yield from ((f"{name}[{index}]", held) for index, held in zip(range(_ITEMS_AT_MOST), value))
-    elif type(value) is dict:
+    elif type(value) in (dict, defaultdict, OrderedDict):
         yield from ((f"{name}[{key!r}]", value[key]) for key in list(value)[:_ITEMS_AT_MOST] if type(key) in (str, int))
     elif (attributes := attributes_of(value)) is not None:
         for attribute, held in list(attributes.items())[:_ITEMS_AT_MOST]:

@@ -15,8 +15,9 @@ from gradwhy.runtime.lifetime import Tie, made
 from gradwhy.runtime.node_lines import Made
 from gradwhy.runtime.probes import Situation
 from gradwhy.runtime.records import node_of
-from gradwhy.runtime.sites import Site
-from gradwhy.source.slicing import names_read
+from gradwhy.runtime.sites import Site, located
+from gradwhy.source.slicing import definitions, dotted_name, names_read
+from gradwhy.source.text import SourceText
 
 _ADDING = ("Add", "Sum", "Stack", "Cat", "Mean")
 _SCALING = ("Mul", "Div")
@@ -47,7 +48,8 @@ def told(tie: Tie, roots: Collection[Any], situation: Situation, symptom: str) -
     names = _names(tie, before, after, situation)
     name = names[0] if names else account.expression(before.site if before else None)
     origin = Place.of(before.outside_forward()) if before is not None else account.binding(name, situation)
-    cause, at = _reason(tie, origin, after, situation)
+    fixed = _bound_before_the_loop(name, situation) if tie.crosses else None
+    cause, at = ("freed-graph-reused", fixed) if fixed is not None else _reason(tie, origin, after, situation)
     if at is None:
         return []
     if at is origin and before is not None:
@@ -131,6 +133,41 @@ def _of_one_graph(tie: Tie, origin: Place | None, situation: Situation) -> Place
     return _first_pass(tie)
 
 
+def _bound_before_the_loop(name: str, situation: Situation) -> Place | None:
+    """What a local variable is set to, where that is done once, before the loop that is running: nothing is carried by it."""
+    for live in reversed(situation.failure.user_frames):
+        source, now = live.site.source, live.site.node()
+        scope = source.function(now) or source.tree if source is not None and now is not None else None
+        found = (
+            [(value, node) for bound, value, node in definitions(scope) if name in bound] if scope is not None else []
+        )
+        if source is None or now is None or scope is None or not found:
+            continue
+        if any(_writes_to(node, name) for node in ast.walk(scope)):
+            return None
+        value, node = found[0]
+        return (
+            Place(located(source, value, live.site.function), source.segment(value))
+            if len(found) == 1 and isinstance(node, ast.Assign) and _runs_before(node, source, now)
+            else None
+        )
+    return None
+
+
+def _writes_to(node: ast.AST, name: str) -> bool:
+    """``h[:] = ...`` and ``h.copy_(...)``: what the name stands for is another value afterwards."""
+    if isinstance(node, (ast.Subscript, ast.Attribute)) and isinstance(node.ctx, ast.Store):
+        return dotted_name(node.value) == name
+    method = node.func if isinstance(node, ast.Call) else None
+    return isinstance(method, ast.Attribute) and method.attr.endswith("_") and dotted_name(method.value) == name
+
+
+def _runs_before(node: ast.stmt, source: SourceText, now: ast.AST) -> bool:
+    turns = [outer.lineno for outer in source.enclosing(now) if isinstance(outer, (ast.For, ast.AsyncFor, ast.While))
+             and source.function(outer) is source.function(now)]  # fmt: skip
+    return bool(turns) and node.lineno < min(turns)
+
+
 def _before_the_loop(before: Made, situation: Situation) -> Place | None:
     """Where a function that the program calls before its loop computed the value: the line of the call. The function is right,
     and called once instead of in each turn."""
@@ -139,12 +176,9 @@ def _before_the_loop(before: Made, situation: Situation) -> Place | None:
     source = site.source if site is not None else None
     if site is None or source is None:
         return None
-    now = source.statement_at(live[site.code].line)
-    around = source.enclosing(now) if now is not None else []
-    turns = [outer.lineno for outer in around if isinstance(outer, (ast.For, ast.AsyncFor, ast.While))
-             and now is not None and source.function(outer) is source.function(now)]  # fmt: skip
+    now, called = source.statement_at(live[site.code].line), source.statement_at(site.line)
     # Called anew in each turn of an outer loop, it isn't called too seldom.
-    return Place.of(site) if turns and site.line < min(turns) else None
+    return Place.of(site) if now is not None and called is not None and _runs_before(called, source, now) else None
 
 
 def _repeats_by_itself(situation: Situation) -> bool:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 _AT_LEAST = 2
 _SECONDS = 30.0
-# Rank 0 need not train: after this many times as long the others no longer ask it.
+# After this many times as long nobody is waited for: rank 0 need not train, and an optimizer need not step.
 _PATIENCE = 4
 _UNTIL = "audit/until"
 
@@ -60,7 +60,11 @@ class Pace:
         return self.done >= self._until
 
     def _has_lasted(self, seconds: float) -> bool:
-        if time.monotonic() - self._since < seconds or self.observer is None:
+        lasted = time.monotonic() - self._since
+        if lasted < seconds or self.observer is None:
             return False
+        if lasted >= seconds * _PATIENCE:
+            # One of them may never step.
+            return True
         counts = self.observer.ledger.updates
         return all(counts.get(number, 0) >= _AT_LEAST for number, _ in self.observer.live_optimizers())
