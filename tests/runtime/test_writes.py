@@ -43,6 +43,7 @@ WRITES: list[tuple[str, Callable[[torch.Tensor], object]]] = [
     ("through a view", lambda x: x.view(-1)[1:].mul_(2)),
     ("through detach()", lambda x: x.detach().zero_()),
     ("copy_", lambda x: x.copy_(torch.ones(4))),
+    ("nn.init", torch.nn.init.normal_),
 ]
 
 

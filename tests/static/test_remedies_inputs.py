@@ -572,6 +572,16 @@ def test_a_copy_that_is_kept_beyond_the_step_stays_one(use: str) -> None:
     assert after("detach", f"def f(self, x):\n    {use}\n", "x.detach()", symptom="no-graph") is None
 
 
+@pytest.mark.parametrize(("cause", "suffix"), [("detach", ".detach()"), ("data-attribute", ".data")])
+def test_a_copy_that_joins_what_was_kept_before_stays_one(cause: str, suffix: str) -> None:
+    named = f"def f(self, x):\n    x = x{suffix}\n    self.rows = torch.cat([x, self.rows])\n    return self.rows\n"
+    assert after(cause, named, f"x{suffix}", symptom="no-graph") is None
+    at_once = f"def f(self, x):\n    self.rows = torch.cat([x{suffix}, self.rows])\n    return self.rows\n"
+    assert after(cause, at_once, f"x{suffix}", symptom="no-graph") is None
+    fresh = f"def f(self, x):\n    x = x{suffix}\n    self.rows = torch.cat([x, x])\n    return self.rows\n"
+    assert after(cause, fresh, f"x{suffix}", symptom="no-graph") == fresh.replace(suffix, "")
+
+
 TERMS = [
     ("def l1(net):\n    t = 0.0\n    for p in net.parameters():\n        t += p.abs().sum().item()\n    return t\n", "p.abs().sum().item()"),
     ("o = o - c * lp[n].item()\no.backward()\n", "lp[n].item()"),

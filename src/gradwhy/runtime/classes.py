@@ -31,6 +31,20 @@ def class_source(kind: type) -> tuple[SourceText, ast.ClassDef] | None:
     return None
 
 
+def maker_of(kind: type) -> str:
+    """Who wrote a class: "" for the user, "torch", or another package's name, also for a subclass of the user's."""
+    found = "torch"
+    for base in kind.__mro__:
+        code = next(filter(None, map(code_of, vars(base).values())), None)
+        file = code.co_filename.replace("\\", "/") if code is not None else ""
+        if code is None or "/torch/" in file:
+            continue
+        if not is_user_file(code.co_filename):
+            return base.__module__.partition(".")[0]
+        found = ""
+    return found
+
+
 def code_of(method: Any) -> CodeType | None:
     """The code of a function, or of the one behind a static method, a class method or a decorator."""
     function = getattr(method, "__func__", method)

@@ -96,7 +96,7 @@ class Recorder(TorchFunctionMode):  # type: ignore[misc]
                 trail.add(func, args, kwargs, result, sys._getframe(1))
             if func in self.listeners:
                 self.listeners[func](args, kwargs, result, sys._getframe(1))
-            if (args and result is args[0]) or (kwargs and "out" in kwargs):
+            if (args and result is args[0]) or (kwargs and ("out" in kwargs or kwargs.get("tensor") is result)):
                 self._perhaps_written(func, args, kwargs, result)
             if kind is Tensor:
                 self.operations += 1
@@ -130,7 +130,7 @@ class Recorder(TorchFunctionMode):  # type: ignore[misc]
         return result
 
     def _perhaps_written(self, func: Any, args: Any, kwargs: Any, result: Any) -> None:
-        """A result that is an argument of the call, by name or as ``out=``: what an in-place operation gives back."""
+        """A result that is an argument of the call, or ``out=``, or ``tensor=`` as torch.nn.init hands its own on."""
         for tensor in (result,) if isinstance(result, Tensor) else result if type(result) in _SEQUENCES else ():
             if self.writes.is_write(func) or (kwargs and kwargs.get("out") is not None):
                 self.writes.add(func, tensor, sys._getframe(2))

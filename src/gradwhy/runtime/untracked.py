@@ -9,7 +9,7 @@ from typing import Any
 from gradwhy.findings import Location
 from gradwhy.runtime import verdict
 from gradwhy.runtime.account import Place
-from gradwhy.runtime.ancestry import torch_name
+from gradwhy.runtime.ancestry import behind, torch_name
 from gradwhy.runtime.explanation import Explanation, Loss
 from gradwhy.runtime.journal import FlagChange
 from gradwhy.runtime.origins import cuts, departures, frozen
@@ -68,8 +68,8 @@ def _own(record: Record, situation: Situation) -> Reason | None:
     if found is None and not record.is_cut:
         beside = _beside(record)
         found = verdict.of_cut(beside, situation.watch.journal) if beside is not None else None
-    computed = any(parent.func is not None for _, parent in record.parents)
-    if found is None and record.scope is not None and computed:
+    # A block without gradients took nothing from what was computed in it of plain data alone.
+    if found is None and record.scope is not None and any(each.record.grad_off for each in behind(record)):
         found = verdict.of_scope(record.scope, record.site, record.chain)
     if found is None:
         return None

@@ -11,12 +11,13 @@ import torch
 
 from gradwhy.runtime import graph
 from gradwhy.runtime.account import Place, called, head_of
-from gradwhy.runtime.classes import assignments, class_of
+from gradwhy.runtime.classes import assignments, class_of, maker_of
 from gradwhy.runtime.failure import Failure
 from gradwhy.runtime.names import Names, attributes_of
 from gradwhy.runtime.recorder import Recorder
 from gradwhy.runtime.records import node_of
 from gradwhy.runtime.sites import located
+from gradwhy.runtime.writes import Write, memory_key
 
 Home: TypeAlias = Literal["registered", "hidden", "computed", "alone", ""]
 _REGISTRIES = ("_parameters", "_buffers", "_modules")
@@ -53,6 +54,8 @@ class Member:
     loaded: bool = False
     """Whether its module had its values loaded."""
     total: float = 0.0
+    written: Write | None = None
+    """What last wrote to it in place, as far as is on record."""
 
 
 class Roster:
@@ -65,8 +68,11 @@ class Roster:
         """Name of a leaf -> ids of all that have had it."""
         self.kinds: dict[str, str] = {}
         """Name of a module -> name of its class."""
+        self.makers: dict[str, str] = {}
+        """Name of a module -> who wrote its class, as ``maker_of`` tells."""
         self.files: set[str] = set()
         self._reached: Mapping[int, int] = {}
+        self._written: dict[int, Write] = {}
 
     def name(self, key: int) -> str:
         member = self.members.get(key)
@@ -77,6 +83,7 @@ class Roster:
     ) -> None:
         """Name what is alive now. Members that are not found any more stay, with ``alive`` False."""
         self._reached = reached
+        self._written = {write.key: write for write in recorder.writes.entries}
         for member in self.members.values():
             member.alive = False
         for live in failure.user_frames:
@@ -121,6 +128,8 @@ class Roster:
     def _module(self, name: str, root: str, module: Any, loaded: bool, recorder: Recorder, hidden: bool) -> None:
         """Add what a module has registered, or what it keeps elsewhere."""
         self.kinds[name] = type(module).__name__
+        if name not in self.makers:
+            self.makers[name] = maker_of(type(module))
 
         def add(tensor: Any, attribute: str, home: Home, place: Place | None) -> None:
             self._add(
@@ -128,7 +137,7 @@ class Roster:
                     id(tensor), f"{name}.{attribute}", name, root, tuple(tensor.shape), tensor.requires_grad, home,
                     module.training, place,
                     is_parameter=issubclass(type(tensor), torch.nn.Parameter), total=_total(tensor),
-                    loaded=loaded, holder=id(module),
+                    loaded=loaded, holder=id(module), written=self._written.get(memory_key(tensor)),
                 )
             )  # fmt: skip
 

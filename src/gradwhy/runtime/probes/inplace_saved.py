@@ -16,6 +16,7 @@ from gradwhy.runtime.graph import Saved
 from gradwhy.runtime.journal import OptimizerStep
 from gradwhy.runtime.lifetime import made, tie
 from gradwhy.runtime.probes import Situation
+from gradwhy.runtime.sites import Site
 from gradwhy.runtime.ties import told
 from gradwhy.runtime.writes import Write, memory_key
 from gradwhy.runtime.writing import switch
@@ -56,8 +57,8 @@ def diagnose(situation: Situation) -> list[Finding]:
         Evidence(kind="graph", subject=changed.node.name(), facts={"saved": changed.name.removeprefix("_saved_")}),
     ]
     if isinstance(write, OptimizerStep):
-        site = write.chain[0]
-        steps.append(account.station(site, Message("weights-updated-before-backward.stepped", facts)))
+        site = _own_step(write, situation)
+        steps.append(account.station(write.chain[0], Message("weights-updated-before-backward.stepped", facts)))
         return [
             account.finding(
                 situation,
@@ -119,8 +120,20 @@ def _write(changed: Saved, expected: int, situation: Situation) -> Write | Optim
         step for step in situation.watch.journal.stepped if step.sequence > number and step.chain and step.holds(key)
     ]
     if writes and (not steps or writes[0].sequence <= steps[0].sequence):
-        return writes[0]
+        # Where a step was given a closure, its own writes are on record as well, at the line that calls it.
+        return next((step for step in steps if step.chain[0] == writes[0].site), writes[0])
     return steps[0] if steps else None
+
+
+def _own_step(step: OptimizerStep, situation: Situation) -> Site:
+    """The line of a step that is not that of the failing pass: of a helper that both went through, the call for the step."""
+    failing = [(live.site.code, live.site.line) for live in reversed(situation.failure.user_frames)]
+    chain = [(site.code, site.line) for site in step.chain]
+    for depth, ((code, _), other) in enumerate(zip(chain, failing)):
+        around = zip(chain[depth + 1 :], failing[depth + 1 :])
+        if code is not other[0] or all(mine == its for mine, its in around):
+            return step.chain[depth]
+    return step.chain[0]
 
 
 def _from_source(changed: Saved, situation: Situation) -> list[Finding]:

@@ -14,9 +14,9 @@ from gradwhy.runtime.lifetime import made
 from gradwhy.runtime.node_lines import Made
 from gradwhy.runtime.probes import Situation
 from gradwhy.runtime.records import node_of
-from gradwhy.runtime.sites import located
+from gradwhy.runtime.sites import Site, located
 from gradwhy.source import text
-from gradwhy.source.slicing import bound_names, dotted_name, targets
+from gradwhy.source.slicing import bound_names, called, dotted_name, names_read, targets
 
 SYMPTOM = "non-scalar"
 CAUSE = "reduction-missing"
@@ -42,7 +42,8 @@ def diagnose(situation: Situation) -> list[Finding]:
     node = node_of(tensor)
     origin = _origin(node, situation) if node is not None else None
     bound = account.binding(loss.name, situation)
-    place = (Place.of(origin.site) if origin is not None else None) or bound or Place.of(surface.site)
+    site = _asking(origin) if origin is not None else None
+    place = (Place.of(site) if site is not None else None) or bound or Place.of(surface.site)
     steps = [Step(at=place.at, note=Message(f"{CAUSE}.made", facts))]
     asked = unreduced(place)
     if asked is not None:
@@ -74,6 +75,40 @@ def _origin(node: Any, situation: Situation) -> Made | None:
     return first
 
 
+def _asking(origin: Made) -> Site:
+    """The line to blame for a value: that which made it, or, where its function reduces it when it is asked to, the call of it.
+
+    ``return loss.mean() if self.reduction == "mean" else loss``: such a function is right in both ways.
+    """
+    source, names = origin.site.source, account.names_bound(origin.site)
+    function = source.function_at(origin.site.code.co_firstlineno, origin.site.code.co_name) if source else None
+    ways = _ways_of(function, names) if function is not None else set()
+    callers = [site for site in origin.chain if site.code is not origin.site.code]
+    return callers[0] if ways == {True, False} and callers else origin.site
+
+
+def _ways_of(function: ast.AST, names: list[str]) -> set[bool]:
+    """The same of all that a function returns, and of ``if mean: loss = loss.mean()`` on the way."""
+    ways: set[bool] = set()
+    for node in ast.walk(function):
+        if isinstance(node, ast.Return) and node.value is not None:
+            ways |= _ways(node.value, names)
+        elif isinstance(node, ast.Assign) and set(names) & {n for t in targets(node) for n in bound_names(t)}:
+            ways |= _ways(node.value, names) & {True}
+    return ways
+
+
+def _ways(value: ast.expr, names: list[str]) -> set[bool]:
+    """Whether what a function gives back of these names is reduced: True, False, or both, of ``a if b else c``."""
+    if isinstance(value, ast.IfExp):
+        return _ways(value.body, names) | _ways(value.orelse, names)
+    if dotted_name(value) in names:
+        return {False}
+    reduces = isinstance(value, ast.Call) and called(value) in _REDUCING
+    return {True} if reduces and names_read(value) & set(names) else set()
+
+
+_REDUCING = ("mean", "sum", "nanmean", "nansum")
 _COMBINING = ("Add", "Sub", "Mul", "Div")
 
 
