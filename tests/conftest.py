@@ -6,6 +6,7 @@ import importlib.util
 import json
 import os
 import pickle
+import socket
 import subprocess
 import sys
 import textwrap
@@ -39,6 +40,14 @@ def program(tmp_path: Path) -> Callable[..., Path]:
         return path
 
     return write
+
+
+@pytest.fixture
+def free_port() -> int:
+    """A port that nothing listens on."""
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        return int(taken.getsockname()[1])
 
 
 def launch(arguments: list[str], folder: Path, **options: object) -> subprocess.CompletedProcess[str]:

@@ -21,7 +21,6 @@ INTENDED = sorted((HERE / "corpus" / "intended").glob("*.py"))
 MISSED = {
     "silent-accumulate-38-two-optimizers": "the wrong optimizer is cleared; the backward pass that adds is named",
     "silent-stale-optimizer-36-shadow-weights": "two networks are swapped and averaged in turn: neither stays the trained one",
-    "silent-zero-grad-36-rare-objects": "the line that runs the dead layers is named, not the one that filled their bias",
 }
 OTHER_CAUSE = {
     "silent-not-in-optimizer-44-thaw-callback": "released after the optimizer was made: the same fact by its other name",

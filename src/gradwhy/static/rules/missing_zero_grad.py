@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from gradwhy.findings import Argument, Code, Finding, Fix, Message
+from gradwhy.source.slicing import called
 from gradwhy.static import lost
+from gradwhy.static.flow.frames import Event
 from gradwhy.static.flow.gradients import Reach
 from gradwhy.static.program import Place, Program
 
 CAUSE = "missing-zero_grad"
+_SCALES = ("mul_", "div_", "multiply_", "divide_", "lerp_", "copy_")
 
 
 def check(program: Program) -> Iterable[Finding]:
@@ -26,7 +29,7 @@ def check(program: Program) -> Iterable[Finding]:
             continue
         first, second = steps[0], steps[1]
         # What is cleared once before the first step holds for that one only.
-        if any(_clears(event, held) for event in program.events[first:]):
+        if any(_clears(event, held) for event in program.events[first:]) or _scales(program.events[first:], held):
             continue
         passes = [e for e in program.events[first:second] if e.kind == "backward"]
         again = next((e for e in passes if _reaches(e.facts["reach"], held)), None)
@@ -55,6 +58,15 @@ def check(program: Program) -> Iterable[Finding]:
 def _clears(event: object, held: set[int]) -> bool:
     kind, tensors = event.kind, event.tensors  # type: ignore[attr-defined]
     return kind in ("zero_grad", "grad-set") and any(id(tensor) in held for tensor in tensors)
+
+
+def _scales(events: Sequence[Event], held: set[int]) -> bool:
+    """Whether gradients are made smaller in place, as in ``p.grad.mul_(0.9)``: what is left of them is meant to be."""
+    return any(
+        event.kind == "written" and called(event.at) in _SCALES and id(tensor.f.get("#grad of")) in held
+        for event in events
+        for tensor in event.tensors
+    )
 
 
 def _reaches(reach: object, held: set[int]) -> bool:
