@@ -25,8 +25,8 @@ from gradwhy.runtime.audit import session as auditing
     short_help="Watch the first training steps; say what does not train, and which line is to blame.",
 )
 @click.option("-m", "module", metavar="MODULE", is_flag=True, help="Run a module by name, as python -m does.")
-@click.option("--steps", metavar="N", type=click.IntRange(min=1), help="Optimizer steps to watch; default: half a minute, and two "
-              "of each optimizer if they come within two minutes.")  # fmt: skip
+@click.option("--steps", metavar="N", type=click.IntRange(min=1), help="Optimizer steps to watch; default: half a minute, and "
+              "two of each optimizer if they come within two minutes.")  # fmt: skip
 @click.option("--then", type=click.Choice(["stop", "continue"]), default="stop", show_default=True,
               help="What becomes of the program after that.")  # fmt: skip
 @click.option("--samples", metavar="K", type=click.IntRange(min=1), help="Use K samples of each batch of the program's "

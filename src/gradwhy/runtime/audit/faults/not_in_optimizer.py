@@ -9,7 +9,7 @@ from gradwhy.findings import Argument, Code, Evidence, Finding, Message, Step
 from gradwhy.runtime.account import Place, call_at, statement_of
 from gradwhy.runtime.audit.case import Case, Held, at, place_of
 from gradwhy.runtime.audit.roster import Member
-from gradwhy.source.slicing import bound_names, definitions, dotted_name, targets
+from gradwhy.source.slicing import bound_names, called, definitions, dotted_name, targets
 
 RANK = 10
 _SYMPTOM = "silent-not-in-optimizer"
@@ -171,10 +171,26 @@ def _replaced(member: Member, held: Held, case: Case) -> Place | None:
                 beside = source is not None and file.path == source.path and function is scope
                 found += [place_of(file, node)] if beside and node.lineno > site.line else []
             elif getattr(function, "name", "__init__") != "__init__" or (function is None and node.lineno > site.line):
-                found.append(place_of(file, node))
-        if found:
-            return found[0] if len(found) == 1 else None
+                helped = _is_of_argument(function, node)
+                found += _calls(function, case) if helped else [place_of(file, node)]
+        # Several lines of one helper that is called once are one place.
+        places = {(each.at.file, each.at.line): each for each in found}
+        if places:
+            return next(iter(places.values())) if len(places) == 1 else None
     return None
+
+
+def _is_of_argument(function: ast.AST | None, node: ast.Assign) -> bool:
+    """``def prune(model): model.fc = ...``: a helper that is right, and whose caller has to make the optimizer anew."""
+    if not isinstance(function, ast.FunctionDef):
+        return False
+    given = {a.arg for a in (*function.args.posonlyargs, *function.args.args)} - {"self"}
+    return any(name.partition(".")[0] in given for target in targets(node) for name in _names(target))
+
+
+def _calls(function: ast.AST | None, case: Case) -> list[Place]:
+    name = getattr(function, "name", "")
+    return [place_of(file, node) for file, node in case.nodes(ast.Call) if called(node) == name]
 
 
 def _names(target: ast.AST) -> Iterator[str]:
