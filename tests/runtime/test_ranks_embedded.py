@@ -10,7 +10,7 @@ import textwrap
 from pathlib import Path
 
 import pytest
-from ranked import HEAD, environment, findings, ranks_of, report_of, told, torchrun, write
+from ranked import END, HEAD, environment, findings, ranks_of, report_of, told, torchrun, write
 
 FAULT = """
 model = DistributedDataParallel(nn.Linear(4, 3))
@@ -197,13 +197,10 @@ def test_a_healthy_job_under_install_prints_and_ends_as_without(tmp_path: Path) 
         loss.backward()
     if rank == 0:
         print(f"{loss.item():.9f}", flush=True)
-    dist.barrier()
-    del model, loss
-    dist.destroy_process_group()
     """
-    write(tmp_path, trains)
+    write(tmp_path, textwrap.dedent(trains) + END)
     plain = torchrun(tmp_path, 2, watched=False)
-    write(tmp_path, trains, head=INSTALL)
+    write(tmp_path, textwrap.dedent(trains) + END, head=INSTALL)
     watched = torchrun(tmp_path, 2, watched=False)
     assert (watched.returncode, watched.stdout, watched.stderr) == (0, plain.stdout, plain.stderr)
     assert os.linesep.join(plain.stdout.splitlines()).strip()
