@@ -8,12 +8,11 @@ import inspect
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from types import FrameType, TracebackType
 from typing import Any
 
 from gradwhy.runtime import unwind
-from gradwhy.runtime.sites import Site, frames_from, is_host_file, is_own_file, is_user_file
+from gradwhy.runtime.sites import Site, frames_from, is_host_file, is_own_file, is_user_file, package_of
 
 _OWN_REFERENCES = 3
 # From Python 3.11 on.
@@ -59,7 +58,14 @@ class Failure:
     @property
     def entry(self) -> LiveFrame | None:
         """The outermost frame of a package other than torch, where no frame is the user's: a trainer's own process or thread."""
-        return next((live for live in self.frames if _is_package(live.site.file)), None)
+        return next(
+            (
+                live
+                for live in self.frames
+                if package_of(live.site.file) not in ("", "torch") and not is_own_file(live.site.file)
+            ),
+            None,
+        )
 
     def differentiated(self) -> Sequence[Any] | None:
         """The tensors that ``backward`` or ``grad`` was called on, from torch's own frames.
@@ -87,11 +93,6 @@ class Failure:
                     if isinstance(found, (tuple, list)) and found:
                         return list(found)
         return ()
-
-
-def _is_package(filename: str) -> bool:
-    parts = Path(filename).parts
-    return "site-packages" in parts and "torch" not in parts and not is_own_file(filename)
 
 
 @contextlib.contextmanager

@@ -14,6 +14,7 @@ from typing import NamedTuple
 from gradwhy.findings import Location
 from gradwhy.source import text
 
+_INSTALLED = frozenset({"site-packages", "dist-packages"})
 _OWN = str(Path(__file__).resolve().parents[1]) + os.sep
 
 
@@ -41,9 +42,15 @@ def _classify(filename: str) -> bool:
         return False
     path = str(Path(filename).absolute())
     parts = Path(path).parts
-    if "site-packages" in parts or "dist-packages" in parts:
+    if _INSTALLED.intersection(parts):
         return False
     return not path.startswith((*_LIBRARY_FOLDERS, _OWN))
+
+
+def package_of(filename: str) -> str:
+    """The installed package that a file is of: "peft" of ``site-packages/peft/tuners/tuners_utils.py``; "" for other files."""
+    parts = Path(filename).parts
+    return next((after for folder, after in zip(parts, parts[1:]) if folder in _INSTALLED), "")
 
 
 def take_as_users(filename: str, users: bool = True) -> None:

@@ -55,9 +55,8 @@ def check(program: Program) -> Iterable[Finding]:
         )
 
 
-def _clears(event: object, held: set[int]) -> bool:
-    kind, tensors = event.kind, event.tensors  # type: ignore[attr-defined]
-    return kind in ("zero_grad", "grad-set") and any(id(tensor) in held for tensor in tensors)
+def _clears(event: Event, held: set[int]) -> bool:
+    return event.kind in ("zero_grad", "grad-set") and any(id(tensor) in held for tensor in event.tensors)
 
 
 def _scales(events: Sequence[Event], held: set[int]) -> bool:

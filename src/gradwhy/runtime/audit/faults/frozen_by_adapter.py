@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from pathlib import Path
 
 from gradwhy.findings import Argument, Code, Evidence, Finding, Message, Step
 from gradwhy.runtime.audit.case import Case, at
 from gradwhy.runtime.audit.roster import Member
 from gradwhy.runtime.remedying import written_stack
-from gradwhy.runtime.sites import Site
+from gradwhy.runtime.sites import package_of
 from gradwhy.torchapi import hosts
 
 RANK = 23
@@ -24,7 +23,7 @@ def find(case: Case) -> Iterable[Finding]:
         if hosts.advice(CAUSE, map(written_stack, change.stacks(change.tensors))) != _ADVICE:
             continue
         members = [m for m in case.members(change.tensors) if m.home == "registered" and not m.requires_grad]
-        own = {_package(site) for stack in change.stacks(change.tensors) for site in stack}
+        own = {package_of(site.file) for stack in change.stacks(change.tensors) for site in stack}
         # Where the user wrote all of the network, or nothing of it trains, this tells nothing.
         borrowed = {m.root for m in members if _maker(m, case) not in ("", "torch", *own)}
         trains = {m.root for m in case.roster.members.values() if m.requires_grad and case.held_by(m.key)}
@@ -59,9 +58,3 @@ def _maker(member: Member, case: Case) -> str:
     while name and case.roster.makers.get(name, "torch") == "torch":
         name = name.rpartition(".")[0]
     return case.roster.makers.get(name, "torch")
-
-
-def _package(site: Site) -> str:
-    """The package that a file is of: "peft" of ``site-packages/peft/tuners/tuners_utils.py``."""
-    parts = Path(site.file).parts
-    return next((after for folder, after in zip(parts, parts[1:]) if folder.endswith("-packages")), "")
